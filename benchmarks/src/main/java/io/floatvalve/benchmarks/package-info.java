@@ -1,0 +1,5 @@
+/** Floatvalve benchmarks. */
+@NullMarked
+package io.floatvalve.benchmarks;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Floatvalve examples. */
+@NullMarked
+package io.floatvalve.examples;
+
+import org.jspecify.annotations.NullMarked;

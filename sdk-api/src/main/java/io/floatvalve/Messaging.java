@@ -1,0 +1,83 @@
+package io.floatvalve;
+
+import io.floatvalve.event.Event;
+import io.floatvalve.model.MessagingException;
+import io.floatvalve.publish.PublishSide;
+import io.floatvalve.publish.Publisher;
+import io.floatvalve.publish.PublisherSettings;
+import io.floatvalve.spi.Broker;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.function.Consumer;
+
+/**
+ * Publishers over one broker, closed together.
+ *
+ * <p>Thread-safe. Owns the broker it is given: closing it closes the broker's connections.
+ */
+public final class Messaging implements AutoCloseable {
+  private final Broker broker;
+  private final EventLoop events;
+  private final PublishSide publishing;
+
+  private Messaging(Broker broker, Consumer<Event> listener) {
+    this.broker = Objects.requireNonNull(broker, "broker");
+    this.events = new EventLoop(Objects.requireNonNull(listener, "listener"));
+    this.publishing = new PublishSide(broker, events);
+  }
+
+  /**
+   * Begins messaging over a broker.
+   *
+   * @param broker as {@code RabbitBroker.connect} or {@code PulsarBroker.connect} gave it; used by
+   *     this alone from here on
+   */
+  public static Messaging over(Broker broker) {
+    return new Messaging(broker, event -> {});
+  }
+
+  /**
+   * Begins messaging over a broker, and tells what happens to its connections.
+   *
+   * @param listener called on one thread of ours, one event at a time. While it is slow, up to
+   *     1,024 events wait; more are dropped and {@linkplain #droppedEvents counted}. What it throws
+   *     is logged
+   */
+  public static Messaging over(Broker broker, Consumer<Event> listener) {
+    return new Messaging(broker, listener);
+  }
+
+  /**
+   * Opens a publisher. Waits for the broker, for at most the {@code openTimeout} of the settings.
+   *
+   * @throws MessagingException if it cannot be opened: names the address and the cause
+   */
+  public Publisher publisher(PublisherSettings settings) {
+    return publishing.open(settings);
+  }
+
+  /** Returns how many events were dropped because the listener was slow. */
+  public long droppedEvents() {
+    return events.dropped();
+  }
+
+  /**
+   * Waits until all that was published so far has its outcome.
+   *
+   * @return how many publishes have none when the timeout is over; 0 if all are settled
+   */
+  public long drain(Duration timeout) {
+    return publishing.drain(timeout);
+  }
+
+  /**
+   * Closes all publishers, each as by {@link Publisher#close}, all at the same time, then the
+   * broker's connections. Closing again does nothing.
+   */
+  @Override
+  public void close() {
+    publishing.close();
+    broker.close(Duration.ofSeconds(5));
+    events.close();
+  }
+}

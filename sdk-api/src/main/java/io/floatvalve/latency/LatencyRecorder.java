@@ -1,0 +1,63 @@
+package io.floatvalve.latency;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+import org.HdrHistogram.Histogram;
+import org.HdrHistogram.Recorder;
+
+/**
+ * Records latencies of one stage without waiting, allocating or throwing, from any thread.
+ *
+ * <p>Values are nanoseconds from 1 µs to 1 hour with three significant digits. What lies outside is
+ * counted at the edge of the range and as {@linkplain LatencySnapshot.Stage#clamped() clamped};
+ * values from 0 to 1 µs are within it.
+ */
+public final class LatencyRecorder {
+  private static final long LOWEST_NANOS = 1_000;
+  private static final long HIGHEST_NANOS = 3_600_000_000_000L;
+
+  private final Recorder recorder = new Recorder(LOWEST_NANOS, HIGHEST_NANOS, 3);
+  private final Histogram total = new Histogram(LOWEST_NANOS, HIGHEST_NANOS, 3); // guarded by this
+  private final LongAdder clamped = new LongAdder();
+  private final String name;
+
+  /**
+   * Makes an empty recorder.
+   *
+   * @param name of the stage
+   */
+  public LatencyRecorder(String name) {
+    this.name = name;
+  }
+
+  /** Records a latency in nanoseconds; never throws. */
+  public void record(long nanos) {
+    long value = nanos;
+    if (nanos < 0) {
+      value = 0;
+      clamped.increment();
+    } else if (nanos > HIGHEST_NANOS) {
+      value = HIGHEST_NANOS;
+      clamped.increment();
+    }
+    recorder.recordValue(value);
+  }
+
+  /** Returns the latencies of these recorders since they were made; those without are left out. */
+  public static LatencySnapshot snapshot(Iterable<LatencyRecorder> recorders) {
+    Map<String, LatencySnapshot.Stage> stages = new LinkedHashMap<>();
+    for (LatencyRecorder each : recorders) {
+      Histogram copy = each.copy();
+      if (copy.getTotalCount() > 0) {
+        stages.put(each.name, new LatencySnapshot.Stage(copy, each.clamped.sum()));
+      }
+    }
+    return new LatencySnapshot(stages);
+  }
+
+  private synchronized Histogram copy() {
+    total.add(recorder.getIntervalHistogram());
+    return total.copy();
+  }
+}

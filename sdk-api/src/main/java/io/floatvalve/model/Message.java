@@ -1,0 +1,363 @@
+package io.floatvalve.model;
+
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One message: a payload and what travels with it.
+ *
+ * <p>Immutable but for the payload, which is neither copied nor protected: it must not change after
+ * it was given. Thread-safe under that rule.
+ *
+ * <p>Header values are of stated types, and both brokers carry them: {@link String}, {@link
+ * Boolean}, {@link Byte}, {@link Short}, {@link Integer}, {@link Long}, {@link Float}, {@link
+ * Double}, {@link BigDecimal}, {@link Instant} (to the second on RabbitMQ), {@code byte[]}, and
+ * {@link List}s and {@link Map}s with string keys of these. Anything else is refused by the
+ * builder, never turned into text.
+ */
+public final class Message {
+  private static final Map<String, Object> NO_HEADERS = Map.of();
+
+  private final byte[] payload;
+  private final Map<String, Object> headers;
+  private final @Nullable String key;
+  private final @Nullable String contentType;
+  private final @Nullable String messageId;
+  private final @Nullable String correlationId;
+  private final @Nullable String replyTo;
+  private final @Nullable Instant timestamp;
+  private final int priority;
+  private final @Nullable Duration ttl;
+  private final @Nullable Duration delay;
+  private final boolean persistent;
+  private final boolean mandatory;
+  private final @Nullable Address address;
+
+  private Message(Builder b) {
+    payload = b.payload;
+    headers =
+        b.headers == null
+            ? NO_HEADERS
+            : Collections.unmodifiableMap(new LinkedHashMap<>(b.headers));
+    key = b.key;
+    contentType = b.contentType;
+    messageId = b.messageId;
+    correlationId = b.correlationId;
+    replyTo = b.replyTo;
+    timestamp = b.timestamp;
+    priority = b.priority;
+    ttl = b.ttl;
+    delay = b.delay;
+    persistent = b.persistent;
+    mandatory = b.mandatory;
+    address = b.address;
+  }
+
+  /**
+   * Makes a persistent, mandatory message of a payload alone.
+   *
+   * @param payload may be empty; not copied, must not change afterwards
+   */
+  public static Message of(byte[] payload) {
+    return new Builder(payload).build();
+  }
+
+  /**
+   * Begins a message.
+   *
+   * @param payload may be empty; not copied, must not change afterwards
+   */
+  public static Builder builder(byte[] payload) {
+    return new Builder(payload);
+  }
+
+  /** Begins a message that differs from this one in what is set next. */
+  public Builder toBuilder() {
+    Builder b = new Builder(payload);
+    b.headers = headers.isEmpty() ? null : new LinkedHashMap<>(headers);
+    b.key = key;
+    b.contentType = contentType;
+    b.messageId = messageId;
+    b.correlationId = correlationId;
+    b.replyTo = replyTo;
+    b.timestamp = timestamp;
+    b.priority = priority;
+    b.ttl = ttl;
+    b.delay = delay;
+    b.persistent = persistent;
+    b.mandatory = mandatory;
+    b.address = address;
+    return b;
+  }
+
+  /** Returns the payload itself, not a copy. */
+  public byte[] payload() {
+    return payload;
+  }
+
+  /** Returns the headers in the order they were set; not modifiable. */
+  public Map<String, Object> headers() {
+    return headers;
+  }
+
+  /** Returns the ordering key, or null if there is none. */
+  public @Nullable String key() {
+    return key;
+  }
+
+  /** Returns the content type, or null if none was set. */
+  public @Nullable String contentType() {
+    return contentType;
+  }
+
+  /** Returns the application's message id, or null if none was set. */
+  public @Nullable String messageId() {
+    return messageId;
+  }
+
+  /** Returns the correlation id, or null if none was set. */
+  public @Nullable String correlationId() {
+    return correlationId;
+  }
+
+  /** Returns where an answer is wanted, or null if none was set. */
+  public @Nullable String replyTo() {
+    return replyTo;
+  }
+
+  /** Returns when the application says the message came about, or null if it does not say. */
+  public @Nullable Instant timestamp() {
+    return timestamp;
+  }
+
+  /** Returns the priority, from 0 (the default) to 255. */
+  public int priority() {
+    return priority;
+  }
+
+  /** Returns after which time in a queue the broker may drop it, or null for never. */
+  public @Nullable Duration ttl() {
+    return ttl;
+  }
+
+  /** Returns after which time the broker may deliver it, or null for at once. */
+  public @Nullable Duration delay() {
+    return delay;
+  }
+
+  /** Returns whether the broker shall keep it on disk. */
+  public boolean persistent() {
+    return persistent;
+  }
+
+  /** Returns whether it shall be returned when no queue takes it (RabbitMQ only). */
+  public boolean mandatory() {
+    return mandatory;
+  }
+
+  /** Returns where it goes to instead of the publisher's address, or null for the latter. */
+  public @Nullable Address address() {
+    return address;
+  }
+
+  /** Names sizes and ids only: payloads and header values may hold secrets. */
+  @Override
+  public String toString() {
+    return "Message["
+        + payload.length
+        + " bytes, "
+        + headers.size()
+        + " headers"
+        + (messageId == null ? "" : ", id " + messageId)
+        + (key == null ? "" : ", key " + key)
+        + "]";
+  }
+
+  /** Collects what makes a message. Not thread-safe; may be used for several messages. */
+  public static final class Builder {
+    private byte[] payload;
+    private @Nullable Map<String, Object> headers;
+    private @Nullable String key;
+    private @Nullable String contentType;
+    private @Nullable String messageId;
+    private @Nullable String correlationId;
+    private @Nullable String replyTo;
+    private @Nullable Instant timestamp;
+    private int priority;
+    private @Nullable Duration ttl;
+    private @Nullable Duration delay;
+    private boolean persistent = true;
+    private boolean mandatory = true;
+    private @Nullable Address address;
+
+    private Builder(byte[] payload) {
+      this.payload = Objects.requireNonNull(payload, "payload");
+    }
+
+    /** Sets the payload; not copied. */
+    public Builder payload(byte[] payload) {
+      this.payload = Objects.requireNonNull(payload, "payload");
+      return this;
+    }
+
+    /**
+     * Sets a header.
+     *
+     * @param name not empty
+     * @param value of a type that {@link Message} states
+     * @throws IllegalArgumentException if the name is empty or the value is of another type
+     */
+    public Builder header(String name, Object value) {
+      if (name.isEmpty()) {
+        throw new IllegalArgumentException("header name must not be empty");
+      }
+      checkType(name, Objects.requireNonNull(value, name));
+      if (headers == null) {
+        headers = new LinkedHashMap<>();
+      }
+      headers.put(name, value);
+      return this;
+    }
+
+    /** Sets all of these headers, each as by {@link #header}. */
+    public Builder headers(Map<String, ?> headers) {
+      headers.forEach(this::header);
+      return this;
+    }
+
+    /** Sets the ordering key; null for none. */
+    public Builder key(@Nullable String key) {
+      this.key = key;
+      return this;
+    }
+
+    /** Sets the content type; null for none. */
+    public Builder contentType(@Nullable String contentType) {
+      this.contentType = contentType;
+      return this;
+    }
+
+    /** Sets the application's message id; null for none. */
+    public Builder messageId(@Nullable String messageId) {
+      this.messageId = messageId;
+      return this;
+    }
+
+    /** Sets the correlation id; null for none. */
+    public Builder correlationId(@Nullable String correlationId) {
+      this.correlationId = correlationId;
+      return this;
+    }
+
+    /** Sets where an answer is wanted; null for nowhere. */
+    public Builder replyTo(@Nullable String replyTo) {
+      this.replyTo = replyTo;
+      return this;
+    }
+
+    /** Sets when the message came about (to the second on RabbitMQ); null for unsaid. */
+    public Builder timestamp(@Nullable Instant timestamp) {
+      this.timestamp = timestamp;
+      return this;
+    }
+
+    /**
+     * Sets the priority.
+     *
+     * @param priority from 0 to 255
+     * @throws IllegalArgumentException if out of range
+     */
+    public Builder priority(int priority) {
+      if (priority < 0 || priority > 255) {
+        throw new IllegalArgumentException("priority must be from 0 to 255, was " + priority);
+      }
+      this.priority = priority;
+      return this;
+    }
+
+    /**
+     * Sets after which time in a queue the broker may drop it; null for never.
+     *
+     * @throws IllegalArgumentException if negative or above 49 days, the most that AMQP carries
+     */
+    public Builder ttl(@Nullable Duration ttl) {
+      if (ttl != null && (ttl.isNegative() || ttl.compareTo(Duration.ofDays(49)) > 0)) {
+        throw new IllegalArgumentException("ttl must be from 0 to 49 days, was " + ttl);
+      }
+      this.ttl = ttl;
+      return this;
+    }
+
+    /** Sets after which time the broker may deliver it; null for at once. */
+    public Builder delay(@Nullable Duration delay) {
+      this.delay = delay;
+      return this;
+    }
+
+    /** Sets whether the broker shall keep it on disk; true by default. */
+    public Builder persistent(boolean persistent) {
+      this.persistent = persistent;
+      return this;
+    }
+
+    /**
+     * Sets whether it shall be returned when no queue takes it; true by default. Pulsar has no such
+     * thing and ignores it.
+     */
+    public Builder mandatory(boolean mandatory) {
+      this.mandatory = mandatory;
+      return this;
+    }
+
+    /** Sets where it goes to instead of the publisher's address; null for the latter. */
+    public Builder address(@Nullable Address address) {
+      this.address = address;
+      return this;
+    }
+
+    /** Returns the message; this builder can go on being used. */
+    public Message build() {
+      return new Message(this);
+    }
+
+    private static void checkType(String name, Object value) {
+      if (value instanceof List<?> list) {
+        for (Object element : list) {
+          checkType(name, Objects.requireNonNull(element, name));
+        }
+      } else if (value instanceof Map<?, ?> map) {
+        for (Map.Entry<?, ?> entry : map.entrySet()) {
+          if (!(entry.getKey() instanceof String)) {
+            throw new IllegalArgumentException(
+                "header '" + name + "': keys of a map must be strings");
+          }
+          checkType(name, Objects.requireNonNull(entry.getValue(), name));
+        }
+      } else if (!isScalar(value)) {
+        throw new IllegalArgumentException(
+            "header '" + name + "': values of " + value.getClass().getName() + " cannot be sent");
+      }
+    }
+
+    private static boolean isScalar(Object value) {
+      return value instanceof String
+          || value instanceof Boolean
+          || value instanceof Byte
+          || value instanceof Short
+          || value instanceof Integer
+          || value instanceof Long
+          || value instanceof Float
+          || value instanceof Double
+          || value instanceof BigDecimal
+          || value instanceof Instant
+          || value instanceof byte[];
+    }
+  }
+}

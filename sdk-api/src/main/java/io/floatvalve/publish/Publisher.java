@@ -1,0 +1,71 @@
+package io.floatvalve.publish;
+
+import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.model.Message;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Publishes messages through a confirm window; every one ends in exactly one {@link
+ * PublishOutcome}.
+ *
+ * <p>Any number of threads may use it. Messages of one thread are sent in the order in which {@code
+ * publish} was called; after a lost connection those that were not yet sent keep their order.
+ *
+ * <p>Futures complete <b>normally</b>, on a completion thread of ours, never on the client's reader
+ * thread and never under a lock. Continuations run there: one that blocks delays others for some
+ * milliseconds, until another thread takes over; use an {@code Async} continuation for long work.
+ * Completing or cancelling a future does not call the message back.
+ */
+public interface Publisher extends AutoCloseable {
+  /**
+   * Publishes a message.
+   *
+   * <p>Returns once the message is queued. While the queue is full it waits for room, for up to
+   * {@code maxBlock}; on a completion thread it never waits. It never waits for the network. When
+   * interrupted while waiting, it keeps the interrupt and the outcome is {@code
+   * NotSent(INTERRUPTED)}.
+   *
+   * @param message sent as it is; its payload is not copied and must not change afterwards
+   * @return what will have become of the message
+   */
+  CompletableFuture<PublishOutcome> publish(Message message);
+
+  /**
+   * Publishes a message if there is room for it now; else the outcome is {@code
+   * NotSent(QUEUE_FULL)}. Never waits.
+   */
+  CompletableFuture<PublishOutcome> tryPublish(Message message);
+
+  /**
+   * Publishes many messages, each as by {@link #publish}, and sums up what became of them. Returns
+   * once the last is queued.
+   */
+  CompletableFuture<PublishSummary> publishAll(Iterable<Message> messages);
+
+  /**
+   * Waits until all that was published before this call has its outcome.
+   *
+   * <p>Others may go on publishing; they are not waited for.
+   *
+   * @param timeout the longest wait; zero asks without waiting
+   * @return how many of them have none yet; 0 if all are settled. An interrupt ends the wait and is
+   *     kept
+   */
+  long drain(Duration timeout);
+
+  /** Returns how it stands now. Cheap enough to be asked once a second. */
+  PublisherStatus status();
+
+  /** Returns latencies since it was opened: from queued and from sent, by outcome. */
+  LatencySnapshot latency();
+
+  /**
+   * Takes no more messages, waits for what is queued and in flight for at most the {@code
+   * closeTimeout} of the settings, then settles the rest: {@code NotSent(CLOSED)} what was never
+   * sent, {@code Unknown(PUBLISHER_CLOSED)} what was. Every future is complete or about to be when
+   * this returns. Closing again does nothing.
+   */
+  @Override
+  void close();
+}

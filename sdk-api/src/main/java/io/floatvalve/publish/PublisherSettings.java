@@ -1,0 +1,334 @@
+package io.floatvalve.publish;
+
+import io.floatvalve.model.Address;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a {@link Publisher} works. Immutable; each {@code with} method returns a changed copy.
+ *
+ * <p>Values out of range are refused with an {@link IllegalArgumentException} that gives the range
+ * and the value.
+ */
+public final class PublisherSettings {
+  private static final Duration DAY = Duration.ofDays(1);
+
+  private final Address address;
+  private final int maxInFlight;
+  private final long maxInFlightBytes;
+  private final int maxQueued;
+  private final long maxQueuedBytes;
+  private final int maxMessageBytes;
+  private final Duration maxBlock;
+  private final Duration maxWait;
+  private final Duration confirmTimeout;
+  private final Duration openTimeout;
+  private final Duration closeTimeout;
+  private final @Nullable Object nativeSettings;
+
+  private PublisherSettings(Values v) {
+    address = v.address;
+    maxInFlight = (int) within("maxInFlight", v.maxInFlight, 1, 1 << 20);
+    maxInFlightBytes = within("maxInFlightBytes", v.maxInFlightBytes, 1, 1L << 40);
+    maxQueued = (int) within("maxQueued", v.maxQueued, 1, 1 << 20);
+    maxQueuedBytes = within("maxQueuedBytes", v.maxQueuedBytes, 1, 1L << 40);
+    maxMessageBytes = (int) within("maxMessageBytes", v.maxMessageBytes, 1, Integer.MAX_VALUE);
+    maxBlock = within("maxBlock", v.maxBlock, Duration.ZERO, DAY);
+    maxWait = within("maxWait", v.maxWait, Duration.ofMillis(1), DAY);
+    confirmTimeout = within("confirmTimeout", v.confirmTimeout, Duration.ofMillis(1), DAY);
+    openTimeout = within("openTimeout", v.openTimeout, Duration.ofMillis(1), Duration.ofHours(1));
+    closeTimeout = within("closeTimeout", v.closeTimeout, Duration.ZERO, DAY);
+    nativeSettings = v.nativeSettings;
+  }
+
+  /**
+   * Returns settings for publishing to an address, with the default of everything else.
+   *
+   * @param address where messages go that name no other place
+   */
+  public static PublisherSettings to(Address address) {
+    Values v = new Values(Objects.requireNonNull(address, "address"));
+    return new PublisherSettings(v);
+  }
+
+  /** Returns where messages go that name no other place. */
+  public Address address() {
+    return address;
+  }
+
+  /** Returns how many messages may be sent and not yet answered. */
+  public int maxInFlight() {
+    return maxInFlight;
+  }
+
+  /**
+   * Sets how many messages may be sent and not yet answered.
+   *
+   * <p>Throughput is bounded by this over the confirm latency: 100 in flight at 1 ms is at most
+   * 100,000 messages a second. Raise it where confirms are slow, lower it to bound what a lost
+   * connection leaves unknown.
+   *
+   * @param maxInFlight from 1 to 1,048,576 messages; 100 by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withMaxInFlight(int maxInFlight) {
+    Values v = values();
+    v.maxInFlight = maxInFlight;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how many bytes of payload may be sent and not yet answered. */
+  public long maxInFlightBytes() {
+    return maxInFlightBytes;
+  }
+
+  /**
+   * Sets how many bytes of payload may be sent and not yet answered.
+   *
+   * <p>A message larger than this is sent alone, when nothing else is in flight. The confirm
+   * timeout must cover the time that this many bytes take on the network.
+   *
+   * @param maxInFlightBytes from 1 byte to 1 TiB; 32 MiB by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withMaxInFlightBytes(long maxInFlightBytes) {
+    Values v = values();
+    v.maxInFlightBytes = maxInFlightBytes;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how many messages may wait to be sent. */
+  public int maxQueued() {
+    return maxQueued;
+  }
+
+  /**
+   * Sets how many messages may wait to be sent.
+   *
+   * <p>What waits here is lost, as {@code NotSent}, when the process dies; a long queue also hides
+   * a slow broker. Raise it to ride out bursts.
+   *
+   * @param maxQueued from 1 to 1,048,576 messages; 1,000 by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withMaxQueued(int maxQueued) {
+    Values v = values();
+    v.maxQueued = maxQueued;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how many bytes of payload may wait to be sent. */
+  public long maxQueuedBytes() {
+    return maxQueuedBytes;
+  }
+
+  /**
+   * Sets how many bytes of payload may wait to be sent.
+   *
+   * <p>A message larger than this may wait alone.
+   *
+   * @param maxQueuedBytes from 1 byte to 1 TiB; 64 MiB by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withMaxQueuedBytes(long maxQueuedBytes) {
+    Values v = values();
+    v.maxQueuedBytes = maxQueuedBytes;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how large a payload may be. */
+  public int maxMessageBytes() {
+    return maxMessageBytes;
+  }
+
+  /**
+   * Sets how large a payload may be.
+   *
+   * <p>A larger one is {@code NotSent(MESSAGE_TOO_LARGE)} at once. RabbitMQ 4 takes 16 MiB unless
+   * told otherwise and closes the channel on more; RabbitMQ 3.10 takes 128 MiB, Pulsar 5 MiB.
+   *
+   * @param maxMessageBytes from 1 byte to 2,147,483,647 bytes; 16 MiB by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withMaxMessageBytes(int maxMessageBytes) {
+    Values v = values();
+    v.maxMessageBytes = maxMessageBytes;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how long {@code publish} waits for room in the queue. */
+  public Duration maxBlock() {
+    return maxBlock;
+  }
+
+  /**
+   * Sets how long {@code publish} waits for room in the queue.
+   *
+   * <p>After that the outcome is {@code NotSent(QUEUE_FULL)}.
+   *
+   * @param maxBlock from 0, never wait, to 1 day; 10 s by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withMaxBlock(Duration maxBlock) {
+    Values v = values();
+    v.maxBlock = maxBlock;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how long a message may wait in the queue, whatever holds it. */
+  public Duration maxWait() {
+    return maxWait;
+  }
+
+  /**
+   * Sets how long a message may wait in the queue, whatever holds it.
+   *
+   * <p>After that the outcome is {@code NotSent} with what held it. It should cover a restart of
+   * the broker, if publishing is to go on through one.
+   *
+   * @param maxWait from 1 ms to 1 day; 30 s by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withMaxWait(Duration maxWait) {
+    Values v = values();
+    v.maxWait = maxWait;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how long the broker may take to answer, from the send. */
+  public Duration confirmTimeout() {
+    return confirmTimeout;
+  }
+
+  /**
+   * Sets how long the broker may take to answer, from the send.
+   *
+   * <p>After that the outcome is {@code Unknown(CONFIRM_TIMEOUT)}. The message keeps its place in
+   * flight until the broker answers after all, or its channel is replaced: when its oldest is
+   * unanswered for twice this time.
+   *
+   * @param confirmTimeout from 1 ms to 1 day; 10 s by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withConfirmTimeout(Duration confirmTimeout) {
+    Values v = values();
+    v.confirmTimeout = confirmTimeout;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how long opening a link may take, at first and after each loss. */
+  public Duration openTimeout() {
+    return openTimeout;
+  }
+
+  /**
+   * Sets how long opening a link may take, at first and after each loss.
+   *
+   * @param openTimeout from 1 ms to 1 hour; 10 s by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withOpenTimeout(Duration openTimeout) {
+    Values v = values();
+    v.openTimeout = openTimeout;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns how long {@code close} waits for what is queued and in flight. */
+  public Duration closeTimeout() {
+    return closeTimeout;
+  }
+
+  /**
+   * Sets how long {@code close} waits for what is queued and in flight.
+   *
+   * @param closeTimeout from 0, settle at once, to 1 day; 10 s by default
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withCloseTimeout(Duration closeTimeout) {
+    Values v = values();
+    v.closeTimeout = closeTimeout;
+    return new PublisherSettings(v);
+  }
+
+  /** Returns the adapter's own settings, or null if there are none. */
+  public @Nullable Object nativeSettings() {
+    return nativeSettings;
+  }
+
+  /**
+   * Sets what only one broker has: the adapter's own settings type, such as {@code
+   * RabbitBroker.PublishSettings}. Another broker refuses it at opening.
+   *
+   * @param nativeSettings null for none
+   */
+  public PublisherSettings withNative(@Nullable Object nativeSettings) {
+    Values v = values();
+    v.nativeSettings = nativeSettings;
+    return new PublisherSettings(v);
+  }
+
+  private Values values() {
+    Values v = new Values(address);
+    v.maxInFlight = maxInFlight;
+    v.maxInFlightBytes = maxInFlightBytes;
+    v.maxQueued = maxQueued;
+    v.maxQueuedBytes = maxQueuedBytes;
+    v.maxMessageBytes = maxMessageBytes;
+    v.maxBlock = maxBlock;
+    v.maxWait = maxWait;
+    v.confirmTimeout = confirmTimeout;
+    v.openTimeout = openTimeout;
+    v.closeTimeout = closeTimeout;
+    v.nativeSettings = nativeSettings;
+    return v;
+  }
+
+  private static long within(String name, long value, long least, long most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          name + " must be from " + least + " to " + most + ", was " + value);
+    }
+    return value;
+  }
+
+  private static Duration within(String name, Duration value, Duration least, Duration most) {
+    Objects.requireNonNull(value, name);
+    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+      throw new IllegalArgumentException(
+          name + " must be from " + least + " to " + most + ", was " + value);
+    }
+    return value;
+  }
+
+  @Override
+  public String toString() {
+    return "PublisherSettings[to "
+        + address
+        + ", maxInFlight "
+        + maxInFlight
+        + ", confirmTimeout "
+        + confirmTimeout
+        + "]";
+  }
+
+  /** What the one constructor checks; holds the defaults. */
+  private static final class Values {
+    private final Address address;
+    private int maxInFlight = 100;
+    private long maxInFlightBytes = 32L << 20;
+    private int maxQueued = 1_000;
+    private long maxQueuedBytes = 64L << 20;
+    private int maxMessageBytes = 16 << 20;
+    private Duration maxBlock = Duration.ofSeconds(10);
+    private Duration maxWait = Duration.ofSeconds(30);
+    private Duration confirmTimeout = Duration.ofSeconds(10);
+    private Duration openTimeout = Duration.ofSeconds(10);
+    private Duration closeTimeout = Duration.ofSeconds(10);
+    private @Nullable Object nativeSettings;
+
+    private Values(Address address) {
+      this.address = address;
+    }
+  }
+}

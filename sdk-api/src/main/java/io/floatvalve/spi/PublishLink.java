@@ -1,0 +1,103 @@
+package io.floatvalve.spi;
+
+import io.floatvalve.model.Message;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One incarnation of a way to send: an AMQP channel in confirm mode, a Pulsar producer.
+ *
+ * <p>It is never mended. Once it is {@linkplain Listener#lost lost} the engine opens another with
+ * an epoch of its own.
+ */
+public interface PublishLink {
+  /**
+   * Says why a message cannot be sent at all, or null if it can. Looks at names, types and sizes;
+   * never at the network. What passes here does not fail in {@link #send} but for the network.
+   *
+   * <p>Called by one thread at a time, the one that sends.
+   */
+  @Nullable String refusal(Message message);
+
+  /**
+   * Writes a message. May block while the socket takes no more. May keep it in a buffer until
+   * {@link #flush}.
+   *
+   * <p>Called by one thread at a time. Whatever it throws ends this link: the sequence is used up
+   * and its fate unknown.
+   *
+   * @param sequence dense from 1 in each link: the delivery tag on RabbitMQ
+   */
+  void send(long sequence, Message message) throws Exception;
+
+  /** Makes sure that all that was sent is on its way; called after a run of sends. */
+  void flush() throws Exception;
+
+  /**
+   * Closes in order; the engine has waited for what was in flight. Returns after at most the
+   * timeout, also when the network hangs. The listener hears nothing of it.
+   */
+  void close(Duration timeout);
+
+  /**
+   * Ends it at once, from any thread, without waiting for the broker, also while {@link #send}
+   * hangs; if it must cut the shared connection for that, the other links on it are lost with it.
+   * The listener hears nothing of it.
+   */
+  void abort();
+
+  /**
+   * What the broker says. Called on the client's threads, one call at a time and in the order of
+   * the wire; never blocks, never throws.
+   */
+  interface Listener {
+    /**
+     * The broker took charge of a message.
+     *
+     * @param sequence as sent; 0 with {@code upTo} means all that were sent
+     * @param upTo whether all open ones before it are meant too
+     * @param receipt the broker's name for the message, or null where the sequence is all there is
+     */
+    void confirmed(long sequence, boolean upTo, @Nullable Object receipt);
+
+    /**
+     * The broker refused a message.
+     *
+     * @param sequence as sent; 0 with {@code upTo} means all that were sent
+     * @param upTo whether all open ones before it are meant too
+     * @param reason the broker's word, or null if it gives none
+     */
+    void nacked(long sequence, boolean upTo, @Nullable String reason);
+
+    /**
+     * No queue took a message; a confirm of the same sequence follows.
+     *
+     * @param failure whether that is an end for the message; false where the place it went to is
+     *     known to return what it keeps
+     */
+    void returned(
+        long sequence,
+        int replyCode,
+        String replyText,
+        String exchange,
+        String routingKey,
+        boolean failure);
+
+    /** A return came that belongs to no sequence of ours; it is counted. */
+    void strayReturn(String detail);
+
+    /** The broker reads no more from this connection until further notice. */
+    void blocked(String reason);
+
+    /** The broker reads again. */
+    void unblocked();
+
+    /**
+     * The link is gone and nothing more will be heard on it. At most once.
+     *
+     * @param connection whether the whole connection is gone, not this link alone
+     * @param detail the broker's or the client's reason, no secret
+     */
+    void lost(boolean connection, String detail);
+  }
+}

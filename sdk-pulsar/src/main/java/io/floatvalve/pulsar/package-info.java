@@ -1,0 +1,5 @@
+/** Floatvalve pulsar. */
+@NullMarked
+package io.floatvalve.pulsar;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Floatvalve rabbit. */
+@NullMarked
+package io.floatvalve.rabbit;
+
+import org.jspecify.annotations.NullMarked;

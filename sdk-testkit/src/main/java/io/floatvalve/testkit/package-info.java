@@ -1,0 +1,5 @@
+/** Floatvalve testkit. */
+@NullMarked
+package io.floatvalve.testkit;
+
+import org.jspecify.annotations.NullMarked;
