@@ -61,6 +61,7 @@ final class WindowedPublisher implements Publisher {
   private Life life = Life.RECOVERING;
   private @Nullable Incarnation current;
   private InFlightWindow<Pending> window;
+  private @Nullable AdaptiveWindow law; // sizes the window; null if its size is fixed
   private @Nullable Pending head;
   private @Nullable Pending tail;
   private int queued;
@@ -86,11 +87,16 @@ final class WindowedPublisher implements Publisher {
     this.who = "publisher to " + settings.address();
     this.maxWaitNanos = settings.maxWait().toNanos();
     this.confirmTimeoutNanos = settings.confirmTimeout().toNanos();
-    this.window = newWindow();
+    this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
   }
 
-  private InFlightWindow<Pending> newWindow() {
-    return new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+  /** Begins anew for a link, which may lead to another broker. Holds the lock. */
+  private void newWindow() {
+    window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+    law = settings.window().law();
+    if (law != null) {
+      window.limit(law.limit());
+    }
   }
 
   Completions completions() {
@@ -389,6 +395,8 @@ final class WindowedPublisher implements Publisher {
         }
         answered = true;
         long newest = window.next() - 1;
+        int open = window.size();
+        double latencyNanos = 0;
         if (sequence > newest || sequence < (upTo ? 0 : 1)) {
           strayAnswers++; // nothing was sent under that tag
         } else if (upTo) {
@@ -397,6 +405,7 @@ final class WindowedPublisher implements Publisher {
           Pending pending = window.settleOldest(last);
           while (pending != null) {
             answer(s, pending, now, receipt, reason, confirmed);
+            latencyNanos += now - pending.sentNanos;
             s = window.oldest();
             pending = window.settleOldest(last);
           }
@@ -406,14 +415,25 @@ final class WindowedPublisher implements Publisher {
             strayAnswers++;
           } else {
             answer(sequence, pending, now, receipt, reason, confirmed);
+            latencyNanos += now - pending.sentNanos;
           }
         }
+        resize(now, open - window.size(), latencyNanos);
         wake = takeTurn();
       } finally {
         lock.unlock();
       }
       if (wake) {
         side.sender().ready(WindowedPublisher.this);
+      }
+    }
+
+    /** Tells the law, if there is one, of one answer and what it settled. Holds the lock. */
+    private void resize(long now, int settled, double latencyNanos) {
+      if (law != null && settled > 0) {
+        long sent = window.next() - 1;
+        boolean waiting = head != null && life.sends();
+        window.limit(law.answered(now, settled, latencyNanos, sent, sent - window.size(), waiting));
       }
     }
 
@@ -637,7 +657,7 @@ final class WindowedPublisher implements Publisher {
       }
       unneeded = life == Life.CLOSED;
       if (!unneeded) {
-        window = newWindow();
+        newWindow();
         expiredTo = 1;
         reopened += epoch == 0 ? 0 : 1;
         epoch = incarnation.number;
