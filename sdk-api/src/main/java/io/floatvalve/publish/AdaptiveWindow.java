@@ -9,7 +9,7 @@ package io.floatvalve.publish;
  * {@code r B} a larger window buys queueing alone, so the round trip tells how large it should be:
  *
  * <pre>
- *   target  T = B + 0.75 min(B, 60 ms) + min(2 ms + 75 / r, 12 ms)
+ *   target  T = B + 0.75 min(B, 60 ms) + min(1.5 ms + 65 / r, 12 ms)
  *   step    ln W += 0.5 clip(ln(T / R), -0.35, 0.7)      once a round, R its mean
  *   rest    W = r T
  * </pre>
@@ -18,7 +18,7 @@ package io.floatvalve.publish;
  *   <li><b>The target</b> leaves a queue of three quarters of the base, because round trips vary
  *       with their length and because a broker that commits in groups looks like a long way, of
  *       which more in flight makes more. Beyond 60 ms no variation needs it. The queue never falls
- *       below 2 ms and the time of 75 messages, because brokers confirm in lumps of tens; at most
+ *       below 1.5 ms and the time of 65 messages, because brokers confirm in lumps of tens; at most
  *       12 ms of that, for slow brokers. A queue counted in messages also makes publishers equal:
  *       who has less of the rate gets the longer target. As in Vegas (Brakmo and Peterson, 1994)
  *       and Copa (Arun and Balakrishnan, 2018).
@@ -41,7 +41,7 @@ package io.floatvalve.publish;
  *       window is halved for one round. Two windows {@code W} and {@code qW} with round trips
  *       {@code R} and {@code R'} lie on a line whose end at no window is {@code (R' - q R) / (1 -
  *       q)}. Where that is at least half of {@code R'}, the way has become longer: it is the new
- *       base, and the window is restored. Else the broker is slower, the window stays halved, and
+ *       base, to be probed in 200 ms, and the window is restored. Else the broker is slower, the window stays halved, and
  *       is halved again until it fits. The window never goes below a half on suspicion.
  *   <li><b>A pause or one slow answer</b> raises the mean of two rounds at most, and then the
  *       halved window shows that it is over: the window is restored.
@@ -58,8 +58,8 @@ final class AdaptiveWindow {
 
   private static final double BASE_PART = 0.75;
   private static final double BASE_PART_OF_NANOS = 60 * MILLI;
-  private static final double QUEUE_NANOS = 2 * MILLI;
-  private static final double QUEUE_MESSAGES = 75;
+  private static final double QUEUE_NANOS = 1.5 * MILLI;
+  private static final double QUEUE_MESSAGES = 65;
   private static final double MOST_QUEUE_NANOS = 12 * MILLI;
 
   private static final double GAIN = 0.5;
@@ -72,6 +72,7 @@ final class AdaptiveWindow {
   private static final long LONG_ROUND_NANOS = 100 * MILLI;
   private static final int ROUND_ANSWERS = 4;
   private static final long PROBE_EVERY_NANOS = 700 * MILLI;
+  private static final long DOUBT_NANOS = 200 * MILLI;
   private static final double PROBE_PART = 0.25;
   private static final double CHECK_BELOW = 0.7;
 
@@ -247,6 +248,7 @@ final class AdaptiveWindow {
       if (way > Math.max(baseNanos, roundTrip / 2)) {
         baseNanos = way;
         lastProbeNanos = way;
+        probeAt = Math.min(probeAt, now + DOUBT_NANOS);
       } else {
         window = limit;
         if (roundTrip > 2 * targetNanos() && limit > least) {
