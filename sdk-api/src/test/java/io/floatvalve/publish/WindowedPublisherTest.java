@@ -94,6 +94,45 @@ class WindowedPublisherTest {
   }
 
   @Test
+  void adaptiveWindow_growsWhileMessagesWait_andBeginsAnewOnAnotherLink() throws Exception {
+    var publisher = side.open(settings().withMaxQueued(2_000));
+    var link = broker.nextLink();
+    publishMany(publisher, 2_000);
+    link.awaitSent(16);
+    assertThat(publisher.status().inFlight()).isEqualTo(16);
+
+    await()
+        .pollInterval(Duration.ofMillis(3))
+        .until(
+            () -> {
+              link.listener.confirmed(0, true, null);
+              return publisher.status().window() > 30;
+            });
+    link.listener.lost(false, "by the test");
+    broker.nextLink().awaitSent(16);
+
+    assertThat(publisher.status().window()).isEqualTo(16);
+  }
+
+  @Test
+  void fixedWindow_staysAsItIs() throws Exception {
+    var publisher = side.open(settings().withWindow(WindowPolicy.fixed(16)).withMaxQueued(2_000));
+    var link = broker.nextLink();
+    publishMany(publisher, 1_000);
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(200);
+
+    await()
+        .pollInterval(Duration.ofMillis(3))
+        .until(
+            () -> {
+              link.listener.confirmed(0, true, null);
+              return System.nanoTime() > end;
+            });
+
+    assertThat(publisher.status().window()).isEqualTo(16);
+  }
+
+  @Test
   void nacksAndThenMultipleConfirm_keepTheNacks() throws Exception {
     var publisher = side.open(settings());
     var link = broker.nextLink();
