@@ -32,6 +32,8 @@ public final class Queues implements AutoCloseable {
   private final String prefix;
   private final Map<String, String> made = new LinkedHashMap<>(); // types by name
 
+  private final List<String> exchanges = new ArrayList<>();
+
   /**
    * Connects, and makes no queue yet.
    *
@@ -74,8 +76,15 @@ public final class Queues implements AutoCloseable {
   /** Makes a direct exchange that nothing is bound to, and returns its name. */
   public String unboundExchange(String name) throws IOException {
     String full = prefix + "." + name;
-    channel.exchangeDeclare(full, "direct", false, true, Map.of());
+    channel.exchangeDeclare(full, "direct");
+    exchanges.add(full);
     return full;
+  }
+
+  /** Deletes a queue that this made. */
+  public void delete(String queue) throws IOException {
+    channel.queueDelete(queue);
+    made.remove(queue);
   }
 
   /** Returns how many messages are ready in a queue. */
@@ -165,6 +174,11 @@ public final class Queues implements AutoCloseable {
       for (String queue : made.keySet()) {
         if (channel.isOpen()) {
           channel.queueDelete(queue);
+        }
+      }
+      for (String exchange : exchanges) {
+        if (channel.isOpen()) {
+          channel.exchangeDelete(exchange);
         }
       }
     } finally {
