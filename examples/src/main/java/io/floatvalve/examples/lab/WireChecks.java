@@ -195,8 +195,7 @@ final class WireChecks {
               .join();
       List<String> frames = frames(on.tap);
       if (mandatory) {
-        int code =
-            outcome instanceof PublishOutcome.Returned returned ? returned.replyCode() : 0;
+        int code = outcome instanceof PublishOutcome.Returned returned ? returned.replyCode() : 0;
         lab.check(
             "C6",
             "exchange without binding, mandatory on",

@@ -18,7 +18,8 @@ final class ReadmeExample {
       PublishOutcome outcome = orders.publish(Message.of(payload)).join();
       switch (outcome.verdict()) {
         case CONFIRMED -> log("stored");
-        case RETURNED, NACKED, UNKNOWN, NOT_SENT -> log("not stored, or not known to be: " + outcome);
+        case RETURNED, NACKED, UNKNOWN, NOT_SENT ->
+            log("not stored, or not known to be: " + outcome);
       }
     }
     // end::publish

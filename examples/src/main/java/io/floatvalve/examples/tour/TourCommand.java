@@ -201,6 +201,7 @@ public final class TourCommand implements Callable<Integer> {
           queues.awaitStored(main, toMain, Duration.ofSeconds(30));
           proxy.cut(Cut.RESET);
           proxy.unstall(Direction.FROM_BROKER);
+          futures.get(futures.size() - 1).join(); // the loss is noticed before the next line goes
         }
       }
       List<PublishOutcome> outcomes = new ArrayList<>();
