@@ -10,6 +10,19 @@ import picocli.CommandLine.TypeConversionException;
 public final class Durations implements ITypeConverter<Duration> {
   private static final Pattern FORM = Pattern.compile("(\\d{1,12})(ms|s|m|h)");
 
+  /** Returns a duration as people write it. */
+  public static String text(Duration duration) {
+    long millis = duration.toMillis();
+    if (millis % 1_000 != 0) {
+      return millis + "ms";
+    }
+    long seconds = millis / 1_000;
+    if (seconds == 0 || seconds % 60 != 0) {
+      return seconds + "s";
+    }
+    return seconds % 3_600 == 0 ? seconds / 3_600 + "h" : seconds / 60 + "m";
+  }
+
   @Override
   public Duration convert(String text) {
     Matcher form = FORM.matcher(text);

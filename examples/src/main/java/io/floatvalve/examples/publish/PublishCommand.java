@@ -215,7 +215,12 @@ public final class PublishCommand implements Callable<Integer> {
     StringBuilder text = new StringBuilder();
     text.append(
         String.format("  %.0f s, %,d lines", (System.nanoTime() - began) / 1e9, tally.total()));
-    tally.counts().forEach((fate, count) -> text.append(String.format(", %s %,d", fate, count)));
+    tally
+        .counts()
+        .forEach(
+            (fate, count) ->
+                text.append(
+                    String.format(", %s %,d", fate == Fate.UNTRIED ? "open" : fate, count)));
     console.progress(text.toString());
   }
 
@@ -372,9 +377,14 @@ public final class PublishCommand implements Callable<Integer> {
             .withCloseTimeout(CLOSE);
     PublisherSettings window = checked("--confirm", confirm, () -> bounds.withMaxInFlight(confirm));
     PublisherSettings wait =
-        checked("--max-wait", maxWait, () -> window.withMaxWait(maxWait).withMaxBlock(maxWait));
+        checked(
+            "--max-wait",
+            Durations.text(maxWait),
+            () -> window.withMaxWait(maxWait).withMaxBlock(maxWait));
     return checked(
-        "--confirm-timeout", confirmTimeout, () -> wait.withConfirmTimeout(confirmTimeout));
+        "--confirm-timeout",
+        Durations.text(confirmTimeout),
+        () -> wait.withConfirmTimeout(confirmTimeout));
   }
 
   private static PublisherSettings checked(
