@@ -4,9 +4,7 @@ import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
@@ -15,14 +13,12 @@ import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
@@ -441,7 +437,7 @@ public final class RabbitNode implements AutoCloseable {
       this.install = install;
       folder = install.newFolder(scratch);
       processes = new OwnedProcesses(scratch, folder);
-      List<Integer> ports = freePorts(3);
+      List<Integer> ports = FreePorts.find(3);
       port = ports.get(0);
       List<String> lines = new ArrayList<>();
       lines.add("listeners.tcp.1 = 127.0.0.1:" + port);
@@ -632,23 +628,6 @@ public final class RabbitNode implements AutoCloseable {
       } catch (IOException | UncheckedIOException e) {
         // a folder left behind under target/ harms nobody
       }
-    }
-
-    /* Below the range that systems hand out to clients, so that a restart finds its ports free. */
-    private static List<Integer> freePorts(int count) throws IOException {
-      Set<Integer> ports = new HashSet<>();
-      for (int tries = 0; ports.size() < count; tries++) {
-        int candidate = ThreadLocalRandom.current().nextInt(15_000, 32_000);
-        InetAddress loopback = InetAddress.getLoopbackAddress();
-        try (ServerSocket probe = new ServerSocket(candidate, 1, loopback)) {
-          ports.add(probe.getLocalPort());
-        } catch (IOException e) {
-          if (tries > 1_000) {
-            throw e;
-          }
-        }
-      }
-      return List.copyOf(ports);
     }
   }
 }
