@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.bookkeeper.conf.ServerConfiguration;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.ServiceConfiguration;
+import org.apache.pulsar.broker.loadbalance.NoopLoadManager;
 import org.apache.pulsar.broker.resources.PulsarResources;
 import org.apache.pulsar.common.naming.NamespaceName;
 import org.apache.pulsar.common.policies.data.BundlesData;
@@ -27,8 +28,9 @@ import org.apache.pulsar.metadata.bookkeeper.BKCluster;
 /**
  * Runs a Pulsar broker with one bookie until its standard input ends.
  *
- * <p>Arguments: the data folder, the port of the binary protocol, the port of the admin REST, then
- * any number of {@code key=value} settings of the broker. It listens on 127.0.0.1 only.
+ * <p>Arguments: the data folder, the port of the binary protocol, the port of the admin REST, the
+ * port of the bookie, then any number of {@code key=value} settings of the broker. It listens on
+ * 127.0.0.1 only.
  *
  * <p>It prints {@code READY version} once clients can connect, and exits with 0 after an orderly
  * stop. What was written survives the death of this process, not that of the machine: the journal
@@ -44,9 +46,19 @@ public final class BrokerMain {
   /**
    * Runs the broker.
    *
-   * @param args folder, broker port, admin port, settings
+   * @param args folder, broker port, admin port, bookie port, settings
    */
-  public static void main(String[] args) throws Exception {
+  public static void main(String[] args) {
+    try {
+      run(args);
+      System.exit(0);
+    } catch (Exception | LinkageError e) {
+      e.printStackTrace();
+      Runtime.getRuntime().halt(1); // threads of a half-started broker would keep the JVM alive
+    }
+  }
+
+  private static void run(String[] args) throws Exception {
     Path folder = Files.createDirectories(Path.of(args[0]).toAbsolutePath());
     String metadata = "rocksdb://" + folder.resolve("metadata");
 
@@ -55,7 +67,7 @@ public final class BrokerMain {
             .baseServerConfiguration(bookieConfiguration())
             .metadataServiceUri(metadata)
             .numBookies(1)
-            .bkPort(0)
+            .bkPort(Integer.parseInt(args[3]))
             .dataDir(folder.resolve("bookie").toString())
             .clearOldData(false)
             .build();
@@ -71,7 +83,6 @@ public final class BrokerMain {
     haltWhenStuck();
     broker.close();
     bookie.close();
-    System.exit(0);
   }
 
   private static ServerConfiguration bookieConfiguration() {
@@ -116,6 +127,7 @@ public final class BrokerMain {
     c.setBookkeeperNumberOfChannelsPerBookie(1);
 
     c.setLoadBalancerEnabled(false);
+    c.setLoadManagerClassName(NoopLoadManager.class.getName());
     c.setDefaultNumberOfNamespaceBundles(1);
     c.setBrokerDeleteInactiveTopicsEnabled(false);
     c.setBrokerShutdownTimeoutMs(0);
@@ -135,7 +147,7 @@ public final class BrokerMain {
             "org.apache.pulsar.common.intercept.AppendIndexMetadataInterceptor"));
     c.setExposingBrokerEntryMetadataToClientEnabled(true);
 
-    for (int i = 3; i < args.length; i++) {
+    for (int i = 4; i < args.length; i++) {
       int equals = args[i].indexOf('=');
       if (equals < 1) {
         throw new IllegalArgumentException("a setting is key=value, not " + args[i]);
