@@ -26,6 +26,8 @@ public final class PulsarRest {
   private static final Pattern TOPIC =
       Pattern.compile("(persistent|non-persistent)://([^/]+)/([^/]+)/(.+)");
 
+  private static final int NOT_FOUND = 404;
+
   private final String root;
   private final HttpClient client =
       HttpClient.newBuilder()
@@ -54,8 +56,11 @@ public final class PulsarRest {
 
   /** Returns how many partitions a topic has; 0 for a topic without, or none of that name. */
   public int partitions(String topic) {
-    String answer = send("GET", topicPath(topic) + "/partitions?checkAllowAutoCreation=false", "");
-    return (int) new PulsarStats(answer).number("partitions");
+    HttpRequest request = request("GET", topicPath(topic) + "/partitions", "");
+    HttpResponse<String> answer = exchange(request);
+    return answer.statusCode() == NOT_FOUND
+        ? 0
+        : (int) new PulsarStats(body(request, answer)).number("partitions");
   }
 
   /** Deletes a topic with its subscriptions, and its partitions if it has some; disconnects all. */
@@ -124,29 +129,45 @@ public final class PulsarRest {
    * @param json the body; empty for none
    */
   public String send(String method, String path, String json) {
+    HttpRequest request = request(method, path, json);
+    return body(request, exchange(request));
+  }
+
+  private HttpRequest request(String method, String path, String json) {
     HttpRequest.BodyPublisher body =
         json.isEmpty()
             ? HttpRequest.BodyPublishers.noBody()
             : HttpRequest.BodyPublishers.ofString(json, UTF_8);
-    HttpRequest request =
-        HttpRequest.newBuilder(URI.create(root + path))
-            .method(method, body)
-            .header("Content-Type", "application/json")
-            .timeout(LIMIT)
-            .build();
+    return HttpRequest.newBuilder(URI.create(root + path))
+        .method(method, body)
+        .header("Content-Type", "application/json")
+        .timeout(LIMIT)
+        .build();
+  }
+
+  private HttpResponse<String> exchange(HttpRequest request) {
     try {
-      HttpResponse<String> answer = client.send(request, HttpResponse.BodyHandlers.ofString(UTF_8));
-      if (answer.statusCode() / 100 != 2) {
-        throw new IllegalStateException(
-            method + " " + request.uri() + ": " + answer.statusCode() + " " + answer.body());
-      }
-      return answer.body();
+      return client.send(request, HttpResponse.BodyHandlers.ofString(UTF_8));
     } catch (IOException e) {
-      throw new UncheckedIOException(method + " " + request.uri(), e);
+      throw new UncheckedIOException(request.method() + " " + request.uri(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted in " + method + " " + request.uri(), e);
+      throw new IllegalStateException("interrupted in " + request.uri(), e);
     }
+  }
+
+  private static String body(HttpRequest request, HttpResponse<String> answer) {
+    if (answer.statusCode() / 100 != 2) {
+      throw new IllegalStateException(
+          request.method()
+              + " "
+              + request.uri()
+              + ": "
+              + answer.statusCode()
+              + " "
+              + answer.body());
+    }
+    return answer.body();
   }
 
   private static String topicPath(String topic) {
