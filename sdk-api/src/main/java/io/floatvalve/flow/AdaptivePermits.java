@@ -1,0 +1,148 @@
+package io.floatvalve.flow;
+
+/**
+ * Finds the least number of permits with which handlers never wait for the network.
+ *
+ * <p>Too many permits cost nothing that the consumer itself would notice: they take messages away
+ * from its siblings and fill its heap. Too few cost throughput: at most {@code permits} messages
+ * come in a round trip. So the number grows on evidence that handlers waited, and shrinks on
+ * evidence that messages did.
+ *
+ * <ol>
+ *   <li><b>Start</b> with 4: more than one, so that the first round trips overlap with work.
+ *   <li><b>Grow</b> when a handler found nothing, and as many messages as there are permits were
+ *       taken since the last change, within half a second. Without the count one pause would be
+ *       taken for many; without the time a trickle of messages, which no number of permits makes
+ *       faster, would raise the number for ever. The new number is what handlers do in 50 ms (rate
+ *       of service × time, Little's law), but at least twice and at most 16 times the old one: the
+ *       first bound finds a long round trip, the second mistrusts one short sample.
+ *   <li><b>Never above</b> what handlers do in half a second, whatever the evidence: what waits
+ *       longer than that had better wait at the broker, where siblings can have it.
+ *   <li><b>Shrink</b>, at a tick, when no handler found the queue empty since the last one and its
+ *       least length was more than 50 ms of work: that surplus stood there without use, and goes.
+ *   <li><b>No progress is no evidence</b>: while nothing is taken, nothing shrinks. A handler that
+ *       hangs for seconds says nothing about the speed after it, and full speed is wanted at once.
+ *   <li><b>Bytes</b>: never more than the budget holds of messages as large as the largest of late.
+ *       If what waits is over the budget all the same, the least number until it is not.
+ * </ol>
+ *
+ * <p>The queue's length may exceed the permits, because one permit can bring a batch; the number
+ * then falls to the least, and not below.
+ */
+final class AdaptivePermits implements PermitLaw {
+  private static final int START = 4;
+  private static final double AHEAD_SECONDS = 0.05;
+  private static final double LONGEST_SECONDS = 0.5;
+  private static final long EVIDENCE_NANOS = 500_000_000L;
+  private static final double RATE_FALL = 0.3;
+
+  private final PermitPolicy policy;
+  private final int workers;
+  private final SizePeak size = new SizePeak();
+  private int permits;
+  private double perSecond; // taken; rises at once, falls slowly
+  private long takenAtChange;
+  private long nanosAtChange;
+  private boolean begun;
+  private long takenAtTick;
+  private long nanosAtTick;
+  private boolean ticked;
+
+  AdaptivePermits(PermitPolicy policy, int workers) {
+    this.policy = policy;
+    this.workers = workers;
+    this.permits = Math.max(policy.least(), Math.min(policy.most(), START));
+  }
+
+  @Override
+  public int permits() {
+    return permits;
+  }
+
+  @Override
+  public void taken(int bytes) {
+    size.saw(bytes);
+  }
+
+  @Override
+  public int ranEmpty(long nanos, long taken, double handlerNanos) {
+    if (!begun) {
+      begun = true;
+      nanosAtChange = nanos; // the time before the first message is no trickle
+    }
+    if (taken - takenAtChange < permits) {
+      if (nanos - nanosAtChange > EVIDENCE_NANOS) {
+        evidenceFrom(nanos, taken);
+      }
+      return permits;
+    }
+    if (nanos - nanosAtChange <= EVIDENCE_NANOS) {
+      double ahead = served(AHEAD_SECONDS, handlerNanos);
+      double wanted = Math.max(2.0 * permits, Math.min(16.0 * permits, ahead));
+      permits = Math.max(permits, bounded(Math.min(wanted, longest(handlerNanos))));
+    }
+    evidenceFrom(nanos, taken);
+    return permits;
+  }
+
+  @Override
+  public int tick(Seen seen) {
+    long nanos = seen.nanos() - nanosAtTick;
+    long taken = seen.taken() - takenAtTick;
+    boolean first = !ticked;
+    ticked = true;
+    nanosAtTick = seen.nanos();
+    takenAtTick = seen.taken();
+    if (seen.waitingBytes() > policy.maxBytes()) {
+      return shrinkTo(policy.least(), seen);
+    }
+    if (first || taken <= 0 || nanos <= 0) {
+      return permits;
+    }
+    double rate = taken * 1e9 / nanos;
+    perSecond = rate > perSecond ? rate : perSecond + (rate - perSecond) * RATE_FALL;
+    int wanted = bounded(permits);
+    if (!seen.ranEmpty() && seen.leastWaiting() > 0) {
+      double surplus = seen.leastWaiting() - Math.ceil(perSecond * AHEAD_SECONDS);
+      if (surplus > 0) {
+        wanted = bounded(Math.min(wanted, permits - surplus));
+      }
+    }
+    return shrinkTo(wanted, seen);
+  }
+
+  private int shrinkTo(int wanted, Seen seen) {
+    if (wanted < permits) {
+      permits = wanted;
+      evidenceFrom(seen.nanos(), seen.taken()); // what came before tells nothing of fewer permits
+    }
+    return permits;
+  }
+
+  @Override
+  public int turnedSlow() {
+    permits = policy.least();
+    perSecond = 0;
+    return permits;
+  }
+
+  private void evidenceFrom(long nanos, long taken) {
+    nanosAtChange = nanos;
+    takenAtChange = taken;
+  }
+
+  private double longest(double handlerNanos) {
+    double served = served(LONGEST_SECONDS, handlerNanos);
+    return served > 0 ? Math.ceil(served) : policy.most();
+  }
+
+  /** What all workers handle in a time, or 0 if that is not known. */
+  private double served(double seconds, double handlerNanos) {
+    return handlerNanos > 0 ? seconds * workers * 1e9 / handlerNanos : 0;
+  }
+
+  private int bounded(double wanted) {
+    int fitting = size.fitting(policy.maxBytes(), policy.most());
+    return (int) Math.max(policy.least(), Math.min(fitting, wanted));
+  }
+}
