@@ -132,8 +132,7 @@ public final class PublishLoad implements Callable<Integer> {
           control.add(c);
         }
       }
-      long confirmed =
-          publisher.status().outcomes().get(PublishOutcome.Verdict.CONFIRMED);
+      long confirmed = publisher.status().outcomes().get(PublishOutcome.Verdict.CONFIRMED);
       if (confirmed != (long) (pairs + warmup) * messages) {
         throw new IllegalStateException("not all confirmed: " + publisher.status());
       }
@@ -180,8 +179,7 @@ public final class PublishLoad implements Callable<Integer> {
     admin.queueDelete(queue);
     admin.queueDeclare(queue, true, false, false, Map.of("x-queue-type", type));
     System.gc();
-    OperatingSystemMXBean os =
-        (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     long allocated = allocatedBytes();
     long cpu = os.getProcessCpuTime();
     long start = System.nanoTime();
