@@ -1,37 +1,206 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.event.Event;
+import io.floatvalve.model.MessagingException;
 import io.floatvalve.spi.Broker;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** All publishers over one broker. {@code Messaging} holds it; applications use that. */
+/**
+ * All publishers over one broker and the threads they share: one that sends, one timer, those that
+ * complete, and those that open links again. {@code Messaging} holds it; applications use that.
+ */
 public final class PublishSide {
+  private static final Logger LOG = LoggerFactory.getLogger(PublishSide.class);
+  private static final AtomicLong EPOCHS = new AtomicLong();
+  private static final long MAX_EPOCH = 1 << 24;
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  /** Above this between two ticks the process stood still, and answers may lie unread. */
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+
   private final Broker broker;
   private final Consumer<Event> events;
+  private final Set<WindowedPublisher> publishers = ConcurrentHashMap.newKeySet();
+  private final Sender sender = new Sender();
+  private final Completions completions;
+  private final ScheduledThreadPoolExecutor timer;
+  private final ThreadPoolExecutor openers;
+  private volatile boolean closed;
+  private long lastTick; // of the timer's thread
 
-  /** Makes a side without publishers. */
+  /**
+   * Makes a side without publishers and, so far, without threads.
+   *
+   * @param broker opens links
+   * @param events told what happens; must not block
+   */
   public PublishSide(Broker broker, Consumer<Event> events) {
     this.broker = broker;
     this.events = events;
+    this.completions =
+        new Completions(
+            thread -> tell(new Event.CallbackStuck(Instant.now(), broker.describe(), thread)));
+    this.timer = new ScheduledThreadPoolExecutor(1, daemons("floatvalve-timer"));
+    this.openers =
+        new ThreadPoolExecutor(
+            0,
+            Integer.MAX_VALUE,
+            10,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            daemons("floatvalve-opener"));
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+  }
+
+  private static ThreadFactory daemons(String name) {
+    return task -> {
+      Thread thread = new Thread(task, name);
+      thread.setDaemon(true);
+      return thread;
+    };
   }
 
   /** Opens a publisher; see {@code Messaging.publisher}. */
   public Publisher open(PublisherSettings settings) {
-    if (settings.maxInFlight() == 7) {
-      events.accept(new Event.Unblocked(java.time.Instant.now(), broker.describe()));
+    WindowedPublisher publisher = new WindowedPublisher(this, settings);
+    synchronized (this) {
+      if (closed) {
+        throw new MessagingException(
+            MessagingException.Kind.CLOSED, "closed: " + broker.describe(), null);
+      }
+      if (lastTick == 0) {
+        lastTick = System.nanoTime();
+        var unused =
+            timer.scheduleWithFixedDelay(this::tick, TICK_NANOS, TICK_NANOS, TimeUnit.NANOSECONDS);
+      }
+      publishers.add(publisher);
     }
-    if (settings.maxInFlight() > 0) {
-      throw new UnsupportedOperationException("not yet: " + broker + events);
+    boolean opened = false;
+    try {
+      publisher.open();
+      opened = true;
+      return publisher;
+    } finally {
+      if (!opened) {
+        publishers.remove(publisher);
+      }
     }
-    throw new IllegalStateException();
   }
 
-  /** Waits for all publishers; see {@code Messaging.drain}. */
+  /** Waits for what all publishers have taken so far; see {@code Messaging.drain}. */
   public long drain(Duration timeout) {
-    return timeout.toMillis();
+    long deadline = System.nanoTime() + timeout.toNanos();
+    long left = 0;
+    for (WindowedPublisher publisher : publishers) {
+      left += publisher.drain(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
+    }
+    return left;
   }
 
-  /** Closes all publishers at the same time. */
-  public void close() {}
+  /** Closes all publishers at the same time, then ends the threads. */
+  public void close() {
+    synchronized (this) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+    }
+    List<Thread> closers = new ArrayList<>();
+    for (WindowedPublisher publisher : publishers) {
+      Thread closer = daemons("floatvalve-closer").newThread(publisher::close);
+      closer.start();
+      closers.add(closer);
+    }
+    boolean interrupted = false;
+    for (Thread closer : closers) {
+      while (closer.isAlive()) { // each ends within its publisher's closeTimeout
+        try {
+          closer.join();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    }
+    timer.shutdownNow();
+    openers.shutdown();
+    sender.close();
+    completions.close();
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  Broker broker() {
+    return broker;
+  }
+
+  Sender sender() {
+    return sender;
+  }
+
+  Completions completions() {
+    return completions;
+  }
+
+  void tell(Event event) {
+    events.accept(event);
+  }
+
+  /** Runs a task that may wait for the broker, after a delay, on a thread of its own. */
+  void later(long delayNanos, Runnable task) {
+    try {
+      var unused = timer.schedule(() -> openers.execute(task), delayNanos, TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("closed before it was due: {}", broker.describe());
+    }
+  }
+
+  double jitter() {
+    return ThreadLocalRandom.current().nextDouble();
+  }
+
+  long nextEpoch() {
+    long epoch = EPOCHS.incrementAndGet();
+    if (epoch >= MAX_EPOCH) {
+      throw new IllegalStateException("no more than " + MAX_EPOCH + " links in one process");
+    }
+    return epoch;
+  }
+
+  void closed(WindowedPublisher publisher) {
+    publishers.remove(publisher);
+  }
+
+  private void tick() {
+    long now = System.nanoTime();
+    boolean paused = now - lastTick > PAUSE_NANOS;
+    lastTick = now;
+    completions.watch();
+    if (paused) {
+      return; // let the client's thread read first what came in meanwhile
+    }
+    for (WindowedPublisher publisher : publishers) {
+      try {
+        publisher.tick(now);
+      } catch (RuntimeException e) { // a fault of ours: the timer goes on for the others
+        LOG.error("the timer failed at {}", publisher, e);
+      }
+    }
+  }
 }

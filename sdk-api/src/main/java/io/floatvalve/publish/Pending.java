@@ -1,0 +1,79 @@
+package io.floatvalve.publish;
+
+import io.floatvalve.model.Message;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One publish on its way to its outcome; also the future that the caller holds, so that a message
+ * costs one object.
+ *
+ * <p>What a caller does to the future (completes, cancels) changes the future alone. All fields but
+ * {@code outcome} are guarded by the publisher's lock, and {@code next} by whoever holds the list
+ * it is in.
+ */
+final class Pending extends CompletableFuture<PublishOutcome> {
+  final Message message;
+  final int bytes;
+  final long queuedNanos;
+  final WindowedPublisher owner;
+  long sentNanos;
+  boolean returnNoted;
+  PublishOutcome.@Nullable Returned returned;
+  private volatile @Nullable PublishOutcome outcome;
+  @Nullable Pending next;
+
+  Pending(Message message, long queuedNanos, WindowedPublisher owner) {
+    this.message = message;
+    this.bytes = message.payload().length;
+    this.queuedNanos = queuedNanos;
+    this.owner = owner;
+  }
+
+  /** Decides what became of it; once. */
+  void decide(PublishOutcome decided) {
+    if (outcome != null) {
+      throw new IllegalStateException("decided twice: " + outcome + ", then " + decided);
+    }
+    outcome = decided;
+  }
+
+  boolean decided() {
+    return outcome != null;
+  }
+
+  /** Completes the future with what was decided; runs the callers' continuations. */
+  void finish() {
+    complete(outcome);
+  }
+
+  // A continuation that waits for another publish would stop the completion thread it runs on.
+
+  @Override
+  public PublishOutcome join() {
+    if (!isDone()) {
+      owner.completions().aboutToBlock();
+    }
+    return super.join();
+  }
+
+  @Override
+  public PublishOutcome get() throws InterruptedException, ExecutionException {
+    if (!isDone()) {
+      owner.completions().aboutToBlock();
+    }
+    return super.get();
+  }
+
+  @Override
+  public PublishOutcome get(long timeout, TimeUnit unit)
+      throws InterruptedException, ExecutionException, TimeoutException {
+    if (!isDone()) {
+      owner.completions().aboutToBlock();
+    }
+    return super.get(timeout, unit);
+  }
+}

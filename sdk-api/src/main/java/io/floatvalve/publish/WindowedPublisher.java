@@ -1,0 +1,910 @@
+package io.floatvalve.publish;
+
+import io.floatvalve.event.Event;
+import io.floatvalve.latency.LatencyRecorder;
+import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.model.Message;
+import io.floatvalve.model.MessagingException;
+import io.floatvalve.publish.PublishOutcome.Confirmed;
+import io.floatvalve.publish.PublishOutcome.Nacked;
+import io.floatvalve.publish.PublishOutcome.NotSent;
+import io.floatvalve.publish.PublishOutcome.Returned;
+import io.floatvalve.publish.PublishOutcome.Unknown;
+import io.floatvalve.publish.PublishOutcome.Verdict;
+import io.floatvalve.spi.Broker;
+import io.floatvalve.spi.PublishLink;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** The shell around the window: a bounded queue before it, and one link after another behind it. */
+final class WindowedPublisher implements Publisher {
+  /*
+   * One lock guards all state. It is held for moments only: never over I/O, never over a caller's
+   * code. Callers take it to queue, the sender to claim, the client's reader thread to settle, the
+   * timer to expire. Whoever decides an outcome does so under the lock and queues its completion
+   * there, so a publish is always in exactly one of three places: the queue, the window, the
+   * completions. (A message that timed out is completed, and its place in the window is held open.)
+   *
+   * Everything that comes from a link comes through its Incarnation; only the current one counts.
+   */
+  private static final int TURN_MESSAGES = 256;
+  private static final int TURN_BYTES = 1 << 20;
+  private static final long LOSS_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+  private static final long STABLE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long MIN_CLOSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+  private static final long COMPLETE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final PublishSide side;
+  private final PublisherSettings settings;
+  private final String who;
+  private final long maxWaitNanos;
+  private final long confirmTimeoutNanos;
+  private final LatencyRecorder queuedSent = new LatencyRecorder("queued-sent");
+  private final LatencyRecorder sentConfirmed = new LatencyRecorder("sent-confirmed");
+  private final LatencyRecorder sentReturned = new LatencyRecorder("sent-returned");
+  private final LatencyRecorder sentNacked = new LatencyRecorder("sent-nacked");
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition room = lock.newCondition();
+  private final Condition loss = lock.newCondition();
+  // guarded by lock, all below
+  private Life life = Life.RECOVERING;
+  private @Nullable Incarnation current;
+  private InFlightWindow<Pending> window;
+  private @Nullable Pending head;
+  private @Nullable Pending tail;
+  private int queued;
+  private long queuedBytes;
+  private int waiters;
+  private boolean onTurn;
+  private long expiredTo;
+  private int attempt;
+  private String flowReason = "";
+  private long epoch;
+  private String lastLoss = "";
+  private final Tally outcomes = new Tally();
+  private long lateConfirms;
+  private long lateNacks;
+  private long staleAnswers;
+  private long strayAnswers;
+  private long strayReturns;
+  private long reopened;
+
+  WindowedPublisher(PublishSide side, PublisherSettings settings) {
+    this.side = side;
+    this.settings = settings;
+    this.who = "publisher to " + settings.address();
+    this.maxWaitNanos = settings.maxWait().toNanos();
+    this.confirmTimeoutNanos = settings.confirmTimeout().toNanos();
+    this.window = newWindow();
+  }
+
+  private InFlightWindow<Pending> newWindow() {
+    return new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+  }
+
+  Completions completions() {
+    return side.completions();
+  }
+
+  // ---------------------------------------------------------------------------- taking messages
+
+  @Override
+  public CompletableFuture<PublishOutcome> publish(Message message) {
+    return publish(message, Completions.onWorker() ? 0 : settings.maxBlock().toNanos());
+  }
+
+  @Override
+  public CompletableFuture<PublishOutcome> tryPublish(Message message) {
+    return publish(message, 0);
+  }
+
+  private CompletableFuture<PublishOutcome> publish(Message message, long maxBlockNanos) {
+    Objects.requireNonNull(message, "message");
+    Pending pending = new Pending(message, System.nanoTime(), this);
+    NotSent refused = queue(pending, maxBlockNanos);
+    if (refused != null) {
+      pending.complete(refused);
+    }
+    return pending;
+  }
+
+  /** Queues a publish, or says why not. */
+  private @Nullable NotSent queue(Pending pending, long maxBlockNanos) {
+    boolean wake;
+    lock.lock();
+    try {
+      NotSent refused = await(pending, maxBlockNanos);
+      if (refused != null) {
+        pending.decide(refused);
+        outcomes.count(Verdict.NOT_SENT);
+        return refused;
+      }
+      if (tail == null) {
+        head = pending;
+      } else {
+        tail.next = pending;
+      }
+      tail = pending;
+      queued++;
+      queuedBytes += pending.bytes;
+      wake = takeTurn();
+    } finally {
+      lock.unlock();
+    }
+    if (wake) {
+      side.sender().ready(this);
+    }
+    return null;
+  }
+
+  /** Waits for room in the queue; says why there is none. Holds the lock. */
+  private @Nullable NotSent await(Pending pending, long maxBlockNanos) {
+    if (pending.bytes > settings.maxMessageBytes()) {
+      return new NotSent(
+          NotSent.Reason.MESSAGE_TOO_LARGE,
+          pending.bytes + " bytes, at most " + settings.maxMessageBytes() + " are set",
+          1);
+    }
+    long left = maxBlockNanos;
+    while (true) {
+      if (!life.takes()) {
+        return new NotSent(NotSent.Reason.CLOSED, who + " is closed", 1);
+      }
+      if (queued < settings.maxQueued()
+          && (queued == 0 || queuedBytes + pending.bytes <= settings.maxQueuedBytes())) {
+        return null;
+      }
+      if (left <= 0) {
+        return new NotSent(
+            holding(), queued + " messages of " + queuedBytes + " bytes wait; " + holdingText(), 1);
+      }
+      waiters++;
+      try {
+        left = room.awaitNanos(left);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return new NotSent(NotSent.Reason.INTERRUPTED, "interrupted while waiting for room", 1);
+      } finally {
+        waiters--;
+      }
+    }
+  }
+
+  /** Returns what keeps messages from being sent now. Holds the lock. */
+  private NotSent.Reason holding() {
+    return switch (life) {
+      case RECOVERING, CLOSING_RECOVERING -> NotSent.Reason.RECOVERING;
+      case BLOCKED, CLOSING_BLOCKED -> NotSent.Reason.CONNECTION_BLOCKED;
+      case OPEN, CLOSING -> NotSent.Reason.QUEUE_FULL;
+      case CLOSED -> NotSent.Reason.CLOSED;
+    };
+  }
+
+  private String holdingText() { // holds the lock
+    return switch (life) {
+      case RECOVERING, CLOSING_RECOVERING -> "no connection: " + lastLoss;
+      case BLOCKED, CLOSING_BLOCKED -> "the broker blocks the connection: " + flowReason;
+      case OPEN, CLOSING -> window.size() + " are in flight, unanswered";
+      case CLOSED -> who + " is closed";
+    };
+  }
+
+  @Override
+  public CompletableFuture<PublishSummary> publishAll(Iterable<Message> messages) {
+    Batch batch = new Batch();
+    long index = 0;
+    for (Message message : messages) {
+      batch.add(index++, message, publish(message));
+    }
+    return batch.summary();
+  }
+
+  // ------------------------------------------------------------------------------------ sending
+
+  /** Returns whether the sender must be told; from then on a turn is due. Holds the lock. */
+  private boolean takeTurn() {
+    if (onTurn || head == null || !life.sends() || !window.hasRoom(head.bytes)) {
+      return false;
+    }
+    onTurn = true;
+    return true;
+  }
+
+  /** Sends while there is room and the turn lasts; returns whether another turn is due. */
+  boolean pump() {
+    int messages = 0;
+    int bytes = 0;
+    Incarnation at = null;
+    while (true) {
+      Pending next;
+      Incarnation now;
+      long sequence;
+      lock.lock();
+      try {
+        now = current;
+        if (now == null || (at != null && now != at)) {
+          break; // the link changed: begin anew with the next turn
+        }
+        at = now;
+        next = claimable(now);
+        if (next == null || messages >= TURN_MESSAGES || bytes >= TURN_BYTES) {
+          break;
+        }
+        dequeue();
+        sequence = window.tryClaim(next, next.bytes);
+        next.sentNanos = System.nanoTime();
+      } finally {
+        lock.unlock();
+      }
+      queuedSent.record(next.sentNanos - next.queuedNanos);
+      messages++;
+      bytes += next.bytes;
+      try {
+        now.link().send(sequence, next.message);
+      } catch (Exception e) {
+        writeFailed(now, e);
+        at = null;
+        break;
+      }
+    }
+    if (at != null && messages > 0) {
+      try {
+        at.link().flush();
+      } catch (Exception e) {
+        writeFailed(at, e);
+      }
+    }
+    lock.lock();
+    try {
+      onTurn = false;
+      return takeTurn();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Returns the next message that can be sent now; settles those that never can. Holds the lock.
+   */
+  private @Nullable Pending claimable(Incarnation at) {
+    while (true) {
+      Pending next = head;
+      if (next == null || !life.sends() || !window.hasRoom(next.bytes)) {
+        return null;
+      }
+      String refusal = at.link().refusal(next.message);
+      if (refusal == null) {
+        return next;
+      }
+      dequeue();
+      settle(next, new NotSent(NotSent.Reason.INVALID_MESSAGE, refusal, 1));
+    }
+  }
+
+  private void dequeue() { // holds the lock
+    Pending first = Objects.requireNonNull(head);
+    head = first.next;
+    first.next = null;
+    if (head == null) {
+      tail = null;
+    }
+    queued--;
+    queuedBytes -= first.bytes;
+    // Waking callers for each place that comes free would cost two thread switches a message.
+    if (waiters > 0
+        && queued <= settings.maxQueued() / 2
+        && queuedBytes <= settings.maxQueuedBytes() / 2) {
+      room.signalAll();
+    }
+  }
+
+  /**
+   * Gives a link up to which a write failed. The reader thread comes first, for a moment: it knows
+   * better what happened, and answers may lie unread that came before.
+   */
+  private void writeFailed(Incarnation at, Exception e) {
+    lock.lock();
+    try {
+      long left = LOSS_NANOS;
+      while (current == at && left > 0) {
+        left = loss.awaitNanos(left);
+      }
+    } catch (InterruptedException interrupt) {
+      Thread.currentThread().interrupt(); // nobody interrupts the sender; if so, do not wait
+    } finally {
+      lock.unlock();
+    }
+    if (lose(at, Unknown.Cause.WRITE_FAILED, false, "write failed: " + e)) {
+      at.link().abort();
+    }
+  }
+
+  /** Gives the link up after a fault in {@link #pump}; returns whether another turn is due. */
+  boolean sendingFailed(Throwable e) {
+    Incarnation at;
+    lock.lock();
+    try {
+      at = current;
+      onTurn = false;
+    } finally {
+      lock.unlock();
+    }
+    if (at != null && lose(at, Unknown.Cause.WRITE_FAILED, false, "sending failed: " + e)) {
+      at.link().abort();
+    }
+    return false;
+  }
+
+  // ----------------------------------------------------------------------------------- settling
+
+  /** Decides an outcome and queues its completion. Holds the lock. */
+  private void settle(Pending pending, PublishOutcome outcome) {
+    pending.decide(outcome);
+    outcomes.count(outcome.verdict());
+    side.completions().add(pending);
+  }
+
+  /** What was in flight without an answer. Holds the lock. */
+  private void settleUnanswered(Pending pending, Unknown.Cause cause, String detail) {
+    Returned returned = pending.returned;
+    settle(pending, returned != null ? returned : new Unknown(cause, detail, 1));
+  }
+
+  /** One link as the broker's answers know it. */
+  private final class Incarnation implements PublishLink.Listener {
+    private final long number;
+    private volatile @Nullable PublishLink link;
+    private boolean answered; // guarded by lock
+    private boolean lost; // guarded by lock
+    private @Nullable String blockedBy; // guarded by lock
+    private long linkedNanos; // guarded by lock
+    private long readingSince; // guarded by lock; when the broker last began to read
+
+    Incarnation(long number) {
+      this.number = number;
+    }
+
+    PublishLink link() {
+      return Objects.requireNonNull(link);
+    }
+
+    @Override
+    public void confirmed(long sequence, boolean upTo, @Nullable Object receipt) {
+      answer(sequence, upTo, receipt, null, true);
+    }
+
+    @Override
+    public void nacked(long sequence, boolean upTo, @Nullable String reason) {
+      answer(sequence, upTo, null, reason, false);
+    }
+
+    private void answer(
+        long sequence,
+        boolean upTo,
+        @Nullable Object receipt,
+        @Nullable String reason,
+        boolean confirmed) {
+      long now = System.nanoTime();
+      boolean wake;
+      lock.lock();
+      try {
+        if (current != this) {
+          staleAnswers++;
+          return;
+        }
+        answered = true;
+        long newest = window.next() - 1;
+        if (sequence > newest || sequence < (upTo ? 0 : 1)) {
+          strayAnswers++; // nothing was sent under that tag
+        } else if (upTo) {
+          long last = sequence == 0 ? newest : sequence;
+          long s = window.oldest();
+          Pending pending = window.settleOldest(last);
+          while (pending != null) {
+            answer(s, pending, now, receipt, reason, confirmed);
+            s = window.oldest();
+            pending = window.settleOldest(last);
+          }
+        } else {
+          Pending pending = window.settle(sequence);
+          if (pending == null) {
+            strayAnswers++;
+          } else {
+            answer(sequence, pending, now, receipt, reason, confirmed);
+          }
+        }
+        wake = takeTurn();
+      } finally {
+        lock.unlock();
+      }
+      if (wake) {
+        side.sender().ready(WindowedPublisher.this);
+      }
+    }
+
+    private void answer(
+        long sequence,
+        Pending pending,
+        long now,
+        @Nullable Object receipt,
+        @Nullable String reason,
+        boolean confirmed) {
+      if (pending.decided()) { // it timed out before
+        if (confirmed) {
+          lateConfirms++;
+        } else {
+          lateNacks++;
+        }
+        return;
+      }
+      long latency = now - pending.sentNanos;
+      Returned returned = pending.returned;
+      if (returned != null) {
+        sentReturned.record(latency);
+        settle(pending, returned);
+      } else if (confirmed) {
+        sentConfirmed.record(latency);
+        settle(pending, new Confirmed(receipt, number, sequence, latency, 1, pending.returnNoted));
+      } else {
+        sentNacked.record(latency);
+        settle(pending, new Nacked(reason, 1));
+      }
+    }
+
+    @Override
+    public void returned(
+        long sequence,
+        int replyCode,
+        String replyText,
+        String exchange,
+        String routingKey,
+        boolean failure) {
+      lock.lock();
+      try {
+        if (current != this) {
+          staleAnswers++;
+          return;
+        }
+        answered = true;
+        Pending pending = window.get(sequence);
+        if (pending == null) {
+          strayReturns++;
+        } else if (failure) {
+          pending.returned =
+              new Returned(replyCode, replyText, exchange, routingKey, pending.message, 1);
+        } else {
+          pending.returnNoted = true;
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    @Override
+    public void strayReturn(String detail) {
+      lock.lock();
+      try {
+        strayReturns++;
+      } finally {
+        lock.unlock();
+      }
+      side.tell(new Event.ReturnUnmatched(Instant.now(), who, detail));
+    }
+
+    @Override
+    public void blocked(String reason) {
+      lock.lock();
+      try {
+        blockedBy = reason;
+        if (current != this) {
+          return;
+        }
+        life = life.on(Life.Event.BLOCKED);
+        flowReason = reason;
+      } finally {
+        lock.unlock();
+      }
+      side.tell(new Event.Blocked(Instant.now(), who, reason));
+    }
+
+    @Override
+    public void unblocked() {
+      boolean wake;
+      lock.lock();
+      try {
+        blockedBy = null;
+        readingSince = System.nanoTime();
+        if (current != this) {
+          return;
+        }
+        life = life.on(Life.Event.UNBLOCKED);
+        flowReason = "";
+        wake = takeTurn();
+      } finally {
+        lock.unlock();
+      }
+      side.tell(new Event.Unblocked(Instant.now(), who));
+      if (wake) {
+        side.sender().ready(WindowedPublisher.this);
+      }
+    }
+
+    @Override
+    public void lost(boolean connection, String detail) {
+      lose(
+          this,
+          connection ? Unknown.Cause.CONNECTION_LOST : Unknown.Cause.CHANNEL_CLOSED,
+          connection,
+          detail);
+    }
+  }
+
+  /** Settles what is in flight on a link that is gone, and has another opened. */
+  private boolean lose(Incarnation at, Unknown.Cause cause, boolean connection, String detail) {
+    long unsettled = 0;
+    long delay;
+    lock.lock();
+    try {
+      at.lost = true;
+      if (current != at) {
+        return false;
+      }
+      current = null;
+      loss.signalAll();
+      life = life.on(Life.Event.LOST);
+      flowReason = "";
+      lastLoss = detail;
+      if (at.answered || System.nanoTime() - at.linkedNanos > STABLE_NANOS) {
+        attempt = 0; // it worked: this is a new fault
+      }
+      delay = Backoff.nanos(attempt++, side.jitter());
+      unsettled = settleWindow(cause, detail);
+    } finally {
+      lock.unlock();
+    }
+    side.tell(new Event.LinkLost(Instant.now(), who, at.number, connection, detail, unsettled));
+    side.later(delay, this::reopen);
+    return true;
+  }
+
+  private long settleWindow(Unknown.Cause cause, String detail) { // holds the lock
+    long unsettled = 0;
+    Pending pending = window.settleOldest(Long.MAX_VALUE);
+    while (pending != null) {
+      if (!pending.decided()) { // else it timed out before
+        settleUnanswered(pending, cause, detail);
+        unsettled++;
+      }
+      pending = window.settleOldest(Long.MAX_VALUE);
+    }
+    return unsettled;
+  }
+
+  // ------------------------------------------------------------------------------------ opening
+
+  /** Opens the first link, or fails as the broker does. */
+  void open() {
+    Incarnation incarnation = new Incarnation(side.nextEpoch());
+    if (!link(incarnation)) {
+      throw new MessagingException(
+          MessagingException.Kind.UNREACHABLE, "lost again while opening: " + who, null);
+    }
+  }
+
+  private void reopen() {
+    String failure;
+    try {
+      if (link(new Incarnation(side.nextEpoch()))) {
+        return;
+      }
+      failure = "lost again while opening";
+    } catch (MessagingException e) {
+      failure = String.valueOf(e.getMessage());
+    } catch (RuntimeException e) {
+      failure = e.toString(); // an adapter's fault must not end the recovery
+    }
+    int failed;
+    long delay;
+    lock.lock();
+    try {
+      if (life == Life.CLOSED) {
+        return;
+      }
+      failed = attempt;
+      delay = Backoff.nanos(attempt++, side.jitter());
+      lastLoss = failure;
+    } finally {
+      lock.unlock();
+    }
+    side.tell(new Event.Recovering(Instant.now(), who, failed, failure));
+    side.later(delay, this::reopen);
+  }
+
+  /** Opens a link and makes it the current one; returns false if it was lost meanwhile. */
+  private boolean link(Incarnation incarnation) {
+    if (life() == Life.CLOSED) {
+      return true; // nobody needs it any more
+    }
+    PublishLink link =
+        side.broker()
+            .openPublish(
+                new Broker.PublishRequest(
+                    settings.address(),
+                    incarnation.number,
+                    settings.nativeSettings(),
+                    settings.openTimeout()),
+                incarnation);
+    boolean wake = false;
+    boolean unneeded;
+    lock.lock();
+    try {
+      incarnation.link = link;
+      if (incarnation.lost) {
+        return false;
+      }
+      unneeded = life == Life.CLOSED;
+      if (!unneeded) {
+        window = newWindow();
+        expiredTo = 1;
+        reopened += epoch == 0 ? 0 : 1;
+        epoch = incarnation.number;
+        incarnation.linkedNanos = System.nanoTime();
+        incarnation.readingSince = incarnation.linkedNanos;
+        current = incarnation;
+        life = life.on(Life.Event.LINKED);
+        String reason = incarnation.blockedBy;
+        if (reason != null) {
+          life = life.on(Life.Event.BLOCKED);
+          flowReason = reason;
+        }
+        wake = takeTurn();
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (unneeded) {
+      link.abort();
+      return true;
+    }
+    side.tell(new Event.LinkOpened(Instant.now(), who, incarnation.number));
+    if (wake) {
+      side.sender().ready(this);
+    }
+    return true;
+  }
+
+  private Life life() {
+    lock.lock();
+    try {
+      return life;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // ------------------------------------------------------------------------------------- timing
+
+  /** Settles what has waited too long, in the queue and in flight. Called by the timer. */
+  void tick(long now) {
+    Incarnation retired = null;
+    String detail = "";
+    lock.lock();
+    try {
+      while (head != null && now - head.queuedNanos >= maxWaitNanos) {
+        NotSent.Reason reason = holding();
+        String text = "waited " + settings.maxWait() + "; " + holdingText();
+        Pending expired = head;
+        dequeue();
+        settle(expired, new NotSent(reason, text, 1));
+      }
+      long s = Math.max(expiredTo, window.oldest());
+      for (; s < window.next(); s++) {
+        Pending pending = window.get(s);
+        if (pending == null || pending.decided()) {
+          continue;
+        }
+        if (now - pending.sentNanos < confirmTimeoutNanos) {
+          break;
+        }
+        settleUnanswered(
+            pending,
+            Unknown.Cause.CONFIRM_TIMEOUT,
+            "no answer for " + settings.confirmTimeout() + flowText());
+      }
+      expiredTo = s;
+      Pending oldest = window.get(window.oldest());
+      Incarnation at = current;
+      if (oldest != null
+          && at != null
+          && life.sends() // a blocked connection answers nothing: a new channel would not help
+          && now - at.readingSince >= 2 * confirmTimeoutNanos
+          && now - oldest.sentNanos >= 2 * confirmTimeoutNanos) {
+        retired = at;
+        detail = "no answer to its oldest message for " + settings.confirmTimeout().multipliedBy(2);
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (retired != null) {
+      side.tell(new Event.LinkRetired(Instant.now(), who, retired.number, detail));
+      if (lose(retired, Unknown.Cause.CHANNEL_CLOSED, false, "given up: " + detail)) {
+        side.later(0, retired.link()::abort);
+      }
+    }
+  }
+
+  private String flowText() { // holds the lock
+    return flowReason.isEmpty() ? "" : "; the broker blocks the connection: " + flowReason;
+  }
+
+  // ------------------------------------------------------------------------------------ closing
+
+  @Override
+  public long drain(Duration timeout) {
+    return drainUntil(System.nanoTime() + timeout.toNanos());
+  }
+
+  private long drainUntil(long deadline) {
+    List<Pending> open = new ArrayList<>();
+    lock.lock();
+    try {
+      for (long s = window.oldest(); s < window.next(); s++) {
+        Pending pending = window.get(s);
+        if (pending != null && !pending.decided()) {
+          open.add(pending);
+        }
+      }
+      for (Pending p = head; p != null; p = p.next) {
+        open.add(p);
+      }
+      side.completions().collect(this, open);
+    } finally {
+      lock.unlock();
+    }
+    long left = 0;
+    boolean interrupted = Thread.currentThread().isInterrupted();
+    for (Pending pending : open) {
+      if (!interrupted) {
+        interrupted = !awaitOutcome(pending, deadline);
+      }
+      if (!pending.decided() || !pending.isDone()) {
+        left++;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return left;
+  }
+
+  /** Waits until it has its outcome or the time is over; returns false if interrupted. */
+  private static boolean awaitOutcome(Pending pending, long deadline) {
+    try {
+      pending.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      return false;
+    } catch (TimeoutException | ExecutionException | CancellationException e) {
+      // the caller may have completed its future in its own way: what counts is the outcome
+    }
+    while (!pending.decided() && System.nanoTime() < deadline) {
+      LockSupport.parkNanos(1_000_000); // rare: the caller completed the future himself
+      if (Thread.currentThread().isInterrupted()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public void close() {
+    long deadline = System.nanoTime() + settings.closeTimeout().toNanos();
+    lock.lock();
+    try {
+      if (life.closing()) {
+        return;
+      }
+      life = life.on(Life.Event.CLOSE);
+      room.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    drainUntil(deadline);
+    Incarnation last;
+    boolean orderly;
+    lock.lock();
+    try {
+      orderly = window.size() == 0 && life.sends();
+      last = current;
+      current = null;
+      String detail = "closed within " + settings.closeTimeout() + "; " + holdingText();
+      life = life.on(Life.Event.CLOSED);
+      while (head != null) {
+        Pending unsent = head;
+        dequeue();
+        settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, 1));
+      }
+      settleWindow(Unknown.Cause.PUBLISHER_CLOSED, detail);
+    } finally {
+      lock.unlock();
+    }
+    if (last != null) {
+      if (orderly) {
+        last.link()
+            .close(Duration.ofNanos(Math.max(MIN_CLOSE_NANOS, deadline - System.nanoTime())));
+      } else {
+        last.link().abort();
+      }
+    }
+    drainUntil(System.nanoTime() + COMPLETE_NANOS);
+    side.closed(this);
+  }
+
+  // -------------------------------------------------------------------------------------- asking
+
+  @Override
+  public PublisherStatus status() {
+    lock.lock();
+    try {
+      Pending oldest = window.get(window.oldest());
+      return new PublisherStatus(
+          switch (life) {
+            case RECOVERING -> PublisherStatus.State.RECOVERING;
+            case OPEN -> PublisherStatus.State.OPEN;
+            case BLOCKED -> PublisherStatus.State.BLOCKED;
+            case CLOSING, CLOSING_BLOCKED, CLOSING_RECOVERING -> PublisherStatus.State.CLOSING;
+            case CLOSED -> PublisherStatus.State.CLOSED;
+          },
+          flow(),
+          flowReason,
+          epoch,
+          queued,
+          queuedBytes,
+          window.size(),
+          window.bytes(),
+          window.limit(),
+          oldest == null ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - oldest.sentNanos),
+          outcomes.toMap(),
+          lateConfirms,
+          lateNacks,
+          staleAnswers,
+          strayAnswers,
+          strayReturns,
+          reopened,
+          lastLoss);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private PublisherStatus.Flow flow() { // holds the lock
+    if (life == Life.BLOCKED || life == Life.CLOSING_BLOCKED) {
+      return PublisherStatus.Flow.BLOCKED;
+    }
+    return current != null && current.answered
+        ? PublisherStatus.Flow.FREE
+        : PublisherStatus.Flow.UNKNOWN;
+  }
+
+  @Override
+  public LatencySnapshot latency() {
+    return LatencyRecorder.snapshot(List.of(queuedSent, sentConfirmed, sentReturned, sentNacked));
+  }
+
+  @Override
+  public String toString() {
+    return who;
+  }
+}

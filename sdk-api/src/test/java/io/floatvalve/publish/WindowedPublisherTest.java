@@ -1,0 +1,760 @@
+package io.floatvalve.publish;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.floatvalve.event.Event;
+import io.floatvalve.model.Address;
+import io.floatvalve.model.Message;
+import io.floatvalve.model.MessagingException;
+import io.floatvalve.publish.PublishOutcome.Confirmed;
+import io.floatvalve.publish.PublishOutcome.Nacked;
+import io.floatvalve.publish.PublishOutcome.NotSent;
+import io.floatvalve.publish.PublishOutcome.Returned;
+import io.floatvalve.publish.PublishOutcome.Unknown;
+import io.floatvalve.publish.PublishOutcome.Verdict;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(60)
+class WindowedPublisherTest {
+  private final FakeBroker broker = new FakeBroker();
+  private final List<Event> events = new CopyOnWriteArrayList<>();
+  private final PublishSide side = new PublishSide(broker, events::add);
+
+  @AfterEach
+  void close() {
+    side.close();
+  }
+
+  private static PublisherSettings settings() {
+    return PublisherSettings.to(Address.queue("q")).withCloseTimeout(Duration.ofMillis(100));
+  }
+
+  private static Message text(String text) {
+    return Message.of(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static PublishOutcome outcome(CompletableFuture<PublishOutcome> future) throws Exception {
+    return future.get(10, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void confirm_completesWithTagAndEpoch() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+    assertThat(future).isNotDone();
+
+    link.listener.confirmed(1, false, null);
+
+    Confirmed confirmed = (Confirmed) outcome(future);
+    assertThat(confirmed.sequence()).isEqualTo(1);
+    assertThat(confirmed.epoch()).isEqualTo(link.request.epoch());
+    assertThat(confirmed.latency()).isPositive();
+    assertThat(confirmed.retry()).isEqualTo(PublishOutcome.Retry.NEEDLESS);
+  }
+
+  @Test
+  void multipleConfirm_settlesAllBelowAndNothingAbove() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    List<CompletableFuture<PublishOutcome>> futures = publishMany(publisher, 10);
+    link.awaitSent(10);
+
+    link.listener.confirmed(7, true, null);
+
+    for (int i = 0; i < 7; i++) {
+      assertThat(outcome(futures.get(i)).verdict()).isEqualTo(Verdict.CONFIRMED);
+    }
+    assertThat(publisher.status().inFlight()).isEqualTo(3);
+    assertThat(futures.subList(7, 10)).noneMatch(CompletableFuture::isDone);
+    link.listener.confirmed(0, true, null);
+    assertThat(outcome(futures.get(9)).verdict()).isEqualTo(Verdict.CONFIRMED);
+  }
+
+  @Test
+  void nacksAndThenMultipleConfirm_keepTheNacks() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    List<CompletableFuture<PublishOutcome>> futures = publishMany(publisher, 6);
+    link.awaitSent(6);
+
+    link.listener.nacked(2, false, null);
+    link.listener.nacked(4, false, "full");
+    link.listener.confirmed(6, true, null);
+
+    assertThat(outcome(futures.get(1))).isEqualTo(new Nacked(null, 1));
+    assertThat(outcome(futures.get(3))).isEqualTo(new Nacked("full", 1));
+    assertThat(outcome(futures.get(5)).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(publisher.status().outcomes())
+        .containsEntry(Verdict.CONFIRMED, 4L)
+        .containsEntry(Verdict.NACKED, 2L);
+  }
+
+  @Test
+  void answersForWhatIsNotOpen_areCountedAndHarmNothing() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+
+    link.listener.confirmed(2, false, null);
+    link.listener.confirmed(2, true, null);
+    link.listener.nacked(-1, false, null);
+    link.listener.confirmed(0, false, null);
+    assertThat(future).isNotDone();
+    link.listener.confirmed(1, false, null);
+    link.listener.confirmed(1, false, null);
+    link.listener.confirmed(0, true, null);
+
+    assertThat(outcome(future).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(publisher.status().strayAnswers()).isEqualTo(5);
+  }
+
+  @Test
+  void return_isTheOutcomeOnceTheConfirmComes() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    Message message = text("a");
+    var future = publisher.publish(message);
+    link.awaitSent(1);
+
+    link.listener.returned(1, 312, "NO_ROUTE", "", "q", true);
+    assertThat(future).isNotDone();
+    link.listener.confirmed(1, false, null);
+
+    assertThat(outcome(future)).isEqualTo(new Returned(312, "NO_ROUTE", "", "q", message, 1));
+  }
+
+  @Test
+  void return_standsWhenTheConfirmIsLost() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    var other = publisher.publish(text("b"));
+    link.awaitSent(2);
+
+    link.listener.returned(1, 312, "NO_ROUTE", "", "q", true);
+    link.listener.lost(true, "reset");
+
+    assertThat(outcome(future).verdict()).isEqualTo(Verdict.RETURNED);
+    assertThat(outcome(other)).isEqualTo(new Unknown(Unknown.Cause.CONNECTION_LOST, "reset", 1));
+  }
+
+  @Test
+  void return_thatIsNoFailure_isNotedInTheConfirm() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+
+    link.listener.returned(1, 312, "NO_ROUTE", "delayed", "q", false);
+    link.listener.confirmed(1, false, null);
+
+    assertThat(((Confirmed) outcome(future)).returned()).isTrue();
+  }
+
+  @Test
+  void lostLink_settlesAllOfItBeforeTheNextIsNumbered() throws Exception {
+    var publisher = side.open(settings());
+    var first = broker.nextLink();
+    List<CompletableFuture<PublishOutcome>> old = publishMany(publisher, 5);
+    first.awaitSent(5);
+
+    first.listener.lost(false, "404");
+    var second = broker.nextLink();
+    var fresh = publisher.publish(text("new"));
+    second.awaitSent(1);
+    first.listener.confirmed(5, true, null); // from the grave
+    second.listener.confirmed(1, false, null);
+
+    for (var future : old) {
+      assertThat(outcome(future)).isEqualTo(new Unknown(Unknown.Cause.CHANNEL_CLOSED, "404", 1));
+    }
+    assertThat(((Confirmed) outcome(fresh)).epoch()).isGreaterThan(first.request.epoch());
+    assertThat(publisher.status().staleAnswers()).isEqualTo(1);
+    assertThat(publisher.status().reopened()).isEqualTo(1);
+    assertThat(publisher.status().lastLoss()).isEqualTo("404");
+  }
+
+  @Test
+  void messagesQueuedWhileRecovering_areSentInOrderAfterwards() throws Exception {
+    var publisher = side.open(settings());
+    var first = broker.nextLink();
+    broker.refuse = true;
+    first.listener.lost(true, "gone");
+    var futures = publishMany(publisher, 20);
+    await().until(() -> events.stream().anyMatch(e -> e instanceof Event.Recovering));
+    assertThat(publisher.status().state()).isEqualTo(PublisherStatus.State.RECOVERING);
+
+    broker.confirmAtOnce = true;
+    broker.refuse = false;
+    var second = broker.nextLink();
+
+    for (int i = 0; i < futures.size(); i++) {
+      assertThat(((Confirmed) outcome(futures.get(i))).sequence()).isEqualTo(i + 1);
+      assertThat(new String(second.all.get(i).payload(), StandardCharsets.UTF_8))
+          .isEqualTo("m" + i);
+    }
+  }
+
+  @Test
+  void queuedTooLong_isNotSent_withWhatHeldIt() throws Exception {
+    var publisher = side.open(settings().withMaxWait(Duration.ofMillis(50)).withMaxInFlight(1));
+    var link = broker.nextLink();
+    publisher.publish(text("in flight"));
+    link.awaitSent(1);
+
+    assertThat(notSent(publisher.publish(text("a")))).isEqualTo(NotSent.Reason.QUEUE_FULL);
+    link.listener.blocked("low on memory");
+    assertThat(notSent(publisher.publish(text("b")))).isEqualTo(NotSent.Reason.CONNECTION_BLOCKED);
+    broker.refuse = true;
+    link.listener.lost(true, "gone");
+    assertThat(notSent(publisher.publish(text("c")))).isEqualTo(NotSent.Reason.RECOVERING);
+    assertThat(link.all).hasSize(1);
+  }
+
+  private static NotSent.Reason notSent(CompletableFuture<PublishOutcome> future) throws Exception {
+    NotSent outcome = (NotSent) outcome(future);
+    assertThat(outcome.retry()).isEqualTo(PublishOutcome.Retry.SAFE);
+    return outcome.reason();
+  }
+
+  @Test
+  void blockedConnection_sendsNothingUntilUnblocked() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    assertThat(publisher.status().flow()).isEqualTo(PublisherStatus.Flow.UNKNOWN);
+    link.listener.blocked("low on disk");
+
+    var future = publisher.publish(text("a"));
+    assertThat(publisher.status().flow()).isEqualTo(PublisherStatus.Flow.BLOCKED);
+    assertThat(publisher.status().flowReason()).isEqualTo("low on disk");
+    assertThat(link.all).isEmpty();
+    link.listener.unblocked();
+    link.awaitSent(1);
+    link.listener.confirmed(1, false, null);
+
+    assertThat(outcome(future).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(publisher.status().flow()).isEqualTo(PublisherStatus.Flow.FREE);
+  }
+
+  @Test
+  void confirmTimeout_isUnknown_keepsThePlace_andCountsALateConfirm() throws Exception {
+    var publisher =
+        side.open(settings().withConfirmTimeout(Duration.ofMillis(200)).withMaxInFlight(1));
+    var link = broker.nextLink();
+    var first = publisher.publish(text("a"));
+    link.awaitSent(1);
+
+    assertThat(((Unknown) outcome(first)).cause()).isEqualTo(Unknown.Cause.CONFIRM_TIMEOUT);
+    assertThat(publisher.status().inFlight()).isEqualTo(1);
+    var second = publisher.publish(text("b"));
+    link.listener.confirmed(1, false, null);
+    link.awaitSent(1);
+    link.listener.confirmed(2, false, null);
+
+    assertThat(outcome(second).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(publisher.status().lateConfirms()).isEqualTo(1);
+    assertThat(publisher.status().strayAnswers()).isZero();
+  }
+
+  @Test
+  void linkThatStaysSilent_isRetired_andPublishingGoesOn() throws Exception {
+    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(100)));
+    var silent = broker.nextLink();
+    var first = publisher.publish(text("a"));
+    silent.awaitSent(1);
+
+    assertThat(((Unknown) outcome(first)).cause()).isEqualTo(Unknown.Cause.CONFIRM_TIMEOUT);
+    var next = broker.nextLink();
+    await().until(() -> silent.aborted);
+    broker.confirmAtOnce = true;
+
+    assertThat(outcome(publisher.publish(text("b"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(next.request.epoch()).isGreaterThan(silent.request.epoch());
+    assertThat(events).anyMatch(e -> e instanceof Event.LinkRetired);
+  }
+
+  @Test
+  void blockedLink_isNotRetired() throws Exception {
+    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(50)));
+    var link = broker.nextLink();
+    var first = publisher.publish(text("a"));
+    link.awaitSent(1);
+    link.listener.blocked("low on memory");
+    assertThat(((Unknown) outcome(first)).detail()).contains("low on memory");
+
+    await()
+        .pollDelay(Duration.ofMillis(300))
+        .until(() -> publisher.status().oldestInFlight().toMillis() > 200);
+
+    assertThat(broker.links).hasSize(1);
+    link.listener.unblocked(); // the answers of what was blocked need some time, too
+    await().pollDelay(Duration.ofMillis(60)).until(() -> true);
+    assertThat(broker.links).hasSize(1);
+    link.listener.confirmed(1, false, null);
+    assertThat(publisher.status().lateConfirms()).isEqualTo(1);
+  }
+
+  @Test
+  void writeThatFails_leavesTheSentUnknown_andOpensAnotherLink() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var first = publisher.publish(text("a"));
+    link.awaitSent(1);
+    link.failure = new IOException("broken pipe");
+
+    var second = publisher.publish(text("b"));
+
+    assertThat(((Unknown) outcome(first)).cause()).isEqualTo(Unknown.Cause.WRITE_FAILED);
+    assertThat(((Unknown) outcome(second)).detail()).contains("broken pipe");
+    broker.nextLink();
+    await().until(() -> link.aborted);
+  }
+
+  @Test
+  void writeThatHangs_endsInOutcomesInTime() throws Exception {
+    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(100)));
+    var link = broker.nextLink();
+    link.hang = new CountDownLatch(1);
+    var first = publisher.publish(text("a"));
+    var second = publisher.publish(text("b"));
+
+    assertThat(((Unknown) outcome(first)).cause()).isEqualTo(Unknown.Cause.CONFIRM_TIMEOUT);
+    var next = broker.nextLink(); // the silent one was retired, which ends the write
+    next.awaitSent(1);
+    next.listener.confirmed(1, false, null);
+
+    assertThat(outcome(second).verdict()).isEqualTo(Verdict.CONFIRMED);
+  }
+
+  @Test
+  void messageThatCannotBeSent_isRefused_andUsesUpNoSequence() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var bad = publisher.publish(Message.builder(new byte[1]).messageId("unsendable").build());
+    var good = publisher.publish(text("good"));
+    link.awaitSent(1);
+    link.listener.confirmed(1, false, null);
+
+    NotSent refused = (NotSent) outcome(bad);
+    assertThat(refused.reason()).isEqualTo(NotSent.Reason.INVALID_MESSAGE);
+    assertThat(refused.detail()).contains("unsendable");
+    assertThat(refused.retry()).isEqualTo(PublishOutcome.Retry.FUTILE);
+    assertThat(outcome(good).verdict()).isEqualTo(Verdict.CONFIRMED);
+  }
+
+  @Test
+  void tooLargeMessage_isRefusedAtOnce_withBothSizes() throws Exception {
+    var publisher = side.open(settings().withMaxMessageBytes(10));
+
+    var future = publisher.publish(Message.of(new byte[11]));
+
+    assertThat(future).isDone();
+    assertThat(((NotSent) outcome(future)).detail()).contains("11").contains("10");
+    assertThat(((NotSent) outcome(future)).reason()).isEqualTo(NotSent.Reason.MESSAGE_TOO_LARGE);
+  }
+
+  @Test
+  void fullQueue_refusesTryPublishAtOnce_andPublishAfterMaxBlock() throws Exception {
+    var publisher =
+        side.open(
+            settings().withMaxInFlight(1).withMaxQueued(2).withMaxBlock(Duration.ofMillis(50)));
+    var link = broker.nextLink();
+    publisher.publish(text("in flight"));
+    link.awaitSent(1);
+    publisher.publish(text("queued"));
+    publisher.publish(text("queued"));
+
+    var tried = publisher.tryPublish(text("a"));
+    assertThat(tried).isDone();
+    assertThat(((NotSent) outcome(tried)).reason()).isEqualTo(NotSent.Reason.QUEUE_FULL);
+    var waited = publisher.publish(text("b"));
+    assertThat(((NotSent) outcome(waited)).reason()).isEqualTo(NotSent.Reason.QUEUE_FULL);
+  }
+
+  @Test
+  void publish_waitsForRoom_andGoesOnWhenThereIs() throws Exception {
+    var publisher = side.open(settings().withMaxInFlight(1).withMaxQueued(1));
+    var link = broker.nextLink();
+    publisher.publish(text("in flight"));
+    link.awaitSent(1);
+    publisher.publish(text("queued"));
+    var future = CompletableFuture.supplyAsync(() -> publisher.publish(text("waits")));
+    await().until(() -> publisher.status().queued() == 1);
+    assertThat(future).isNotDone();
+
+    broker.confirmAtOnce = true;
+    link.listener.confirmed(1, false, null);
+
+    assertThat(outcome(future.get(10, TimeUnit.SECONDS)).verdict()).isEqualTo(Verdict.CONFIRMED);
+  }
+
+  @Test
+  void interruptedPublish_isNotSent_andKeepsTheInterrupt() throws Exception {
+    var publisher = side.open(settings().withMaxInFlight(1).withMaxQueued(1));
+    var link = broker.nextLink();
+    publisher.publish(text("in flight"));
+    link.awaitSent(1);
+    publisher.publish(text("queued"));
+    var outcome = new CompletableFuture<PublishOutcome>();
+    var kept = new AtomicReference<Boolean>();
+    Thread caller =
+        new Thread(
+            () -> {
+              outcome.complete(publisher.publish(text("waits")).join());
+              kept.set(Thread.currentThread().isInterrupted());
+            });
+    caller.start();
+    await().until(() -> caller.getState() == Thread.State.TIMED_WAITING);
+
+    caller.interrupt();
+    caller.join(10_000);
+
+    assertThat(((NotSent) outcome.getNow(new Nacked(null, 1))).reason())
+        .isEqualTo(NotSent.Reason.INTERRUPTED);
+    assertThat(kept.get()).isTrue();
+  }
+
+  @Test
+  void continuation_thatPublishesAndWaits_doesNotDeadlock() throws Exception {
+    broker.confirmAtOnce = true;
+    var publisher = side.open(settings());
+    List<CompletableFuture<Verdict>> nested = new ArrayList<>();
+    for (int i = 0; i < 200; i++) {
+      nested.add(
+          publisher
+              .publish(text("outer"))
+              .thenApply(o -> publisher.publish(text("inner")).join().verdict()));
+    }
+
+    for (var each : nested) {
+      assertThat(each.get(10, TimeUnit.SECONDS)).isEqualTo(Verdict.CONFIRMED);
+    }
+  }
+
+  @Test
+  void continuation_thatBlocks_delaysNoOther() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var release = new CountDownLatch(1);
+    var stuck =
+        publisher.publish(text("stuck")).thenAccept(o -> assertThat(awaited(release)).isTrue());
+    link.awaitSent(1);
+    link.listener.confirmed(1, false, null);
+    broker.confirmAtOnce = true;
+
+    for (int i = 0; i < 50; i++) {
+      assertThat(outcome(publisher.publish(text("next"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+    }
+    assertThat(stuck).isNotDone();
+    await().until(() -> events.stream().anyMatch(e -> e instanceof Event.CallbackStuck));
+    release.countDown();
+    stuck.get(10, TimeUnit.SECONDS);
+  }
+
+  private static boolean awaited(CountDownLatch latch) {
+    try {
+      return latch.await(30, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      return false;
+    }
+  }
+
+  @Test
+  void continuation_thatThrows_harmsNothing() throws Exception {
+    broker.confirmAtOnce = true;
+    var publisher = side.open(settings());
+    var failed =
+        publisher
+            .publish(text("a"))
+            .thenAccept(
+                o -> {
+                  throw new StackOverflowError("by the test");
+                });
+
+    assertThat(outcome(publisher.publish(text("b"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThatThrownBy(() -> failed.get(10, TimeUnit.SECONDS))
+        .hasCauseInstanceOf(StackOverflowError.class);
+  }
+
+  @Test
+  void continuation_neverWaitsForRoom() throws Exception {
+    var publisher = side.open(settings().withMaxInFlight(1).withMaxQueued(1));
+    var link = broker.nextLink();
+    var inner = new CompletableFuture<PublishOutcome>();
+    var outer =
+        publisher
+            .publish(text("outer"))
+            .thenAccept(
+                o -> {
+                  publisher.publish(text("fills the window"));
+                  awaitState(publisher, 0);
+                  publisher.publish(text("fills the queue"));
+                  var unused = publisher.publish(text("no room")).thenAccept(inner::complete);
+                });
+    link.awaitSent(1);
+
+    link.listener.confirmed(1, false, null);
+    outer.get(5, TimeUnit.SECONDS);
+
+    assertThat(((NotSent) outcome(inner)).reason()).isEqualTo(NotSent.Reason.QUEUE_FULL);
+  }
+
+  private static void awaitState(Publisher publisher, long queued) {
+    await().until(() -> publisher.status().queued() == queued);
+  }
+
+  @Test
+  void futuresCompletedByTheCaller_changeNothingElse() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+    future.cancel(true);
+
+    assertThat(publisher.drain(Duration.ofMillis(50))).isEqualTo(1);
+    link.listener.confirmed(1, false, null);
+
+    assertThat(publisher.drain(Duration.ofSeconds(10))).isZero();
+    assertThat(publisher.status().outcomes()).containsEntry(Verdict.CONFIRMED, 1L);
+  }
+
+  @Test
+  void drain_waitsForWhatWasPublishedBefore_andForNothingElse() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    publishMany(publisher, 3);
+    link.awaitSent(3);
+    var drained = CompletableFuture.supplyAsync(() -> publisher.drain(Duration.ofSeconds(10)));
+    await().until(() -> link.lastSequence == 3);
+    assertThat(drained).isNotDone();
+    link.listener.confirmed(2, true, null);
+    assertThat(drained).isNotDone();
+
+    link.listener.confirmed(3, false, null);
+
+    assertThat(drained.get(10, TimeUnit.SECONDS)).isZero();
+    publisher.publish(text("later"));
+    assertThat(publisher.drain(Duration.ZERO)).isEqualTo(1);
+  }
+
+  @Test
+  void close_settlesQueuedAndSentApart() throws Exception {
+    var publisher = side.open(settings().withMaxInFlight(2));
+    var link = broker.nextLink();
+    var futures = publishMany(publisher, 5);
+    link.awaitSent(2);
+
+    publisher.close();
+
+    for (int i = 0; i < 2; i++) {
+      assertThat(futures.get(i)).isDone();
+      assertThat(((Unknown) outcome(futures.get(i))).cause())
+          .isEqualTo(Unknown.Cause.PUBLISHER_CLOSED);
+    }
+    for (int i = 2; i < 5; i++) {
+      assertThat(((NotSent) outcome(futures.get(i))).reason()).isEqualTo(NotSent.Reason.CLOSED);
+    }
+    assertThat(((NotSent) outcome(publisher.publish(text("late")))).reason())
+        .isEqualTo(NotSent.Reason.CLOSED);
+    assertThat(link.aborted).isTrue();
+  }
+
+  @Test
+  void close_whenAllIsAnswered_isOrderly() throws Exception {
+    broker.confirmAtOnce = true;
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var futures = publishMany(publisher, 100);
+
+    publisher.close();
+    publisher.close();
+
+    assertThat(futures).allMatch(CompletableFuture::isDone);
+    assertThat(publisher.status().outcomes()).containsEntry(Verdict.CONFIRMED, 100L);
+    assertThat(link.closed).isTrue();
+    assertThat(link.aborted).isFalse();
+  }
+
+  @Test
+  void close_letsCallersThatWaitForRoomGo() throws Exception {
+    var publisher = side.open(settings().withMaxInFlight(1).withMaxQueued(1));
+    broker.nextLink().awaitSent(0);
+    publisher.publish(text("in flight"));
+    await().until(() -> publisher.status().inFlight() == 1);
+    publisher.publish(text("queued"));
+    var waiting = CompletableFuture.supplyAsync(() -> publisher.publish(text("waits")).join());
+    assertThat(waiting).isNotDone();
+
+    publisher.close();
+
+    assertThat(((NotSent) waiting.get(10, TimeUnit.SECONDS)).reason())
+        .isEqualTo(NotSent.Reason.CLOSED);
+  }
+
+  @Test
+  void opening_failsAsTheBrokerDoes() {
+    broker.refuse = true;
+
+    assertThatThrownBy(() -> side.open(settings()))
+        .isInstanceOf(MessagingException.class)
+        .hasMessage("refused by the test");
+  }
+
+  @Test
+  void publishAll_sumsUp() throws Exception {
+    broker.confirmAtOnce = true;
+    var publisher = side.open(settings().withMaxMessageBytes(3));
+
+    PublishSummary summary =
+        publisher
+            .publishAll(List.of(text("a"), text("large"), text("c")))
+            .get(10, TimeUnit.SECONDS);
+
+    assertThat(summary.total()).isEqualTo(3);
+    assertThat(summary.count(Verdict.CONFIRMED)).isEqualTo(2);
+    assertThat(summary.failures()).singleElement().matches(f -> f.index() == 1);
+    assertThat(publisher.publishAll(List.of()).get(1, TimeUnit.SECONDS).allConfirmed()).isTrue();
+  }
+
+  @Test
+  void twoPublishers_shareTheSender_andDoNotDisturbEachOther() throws Exception {
+    var one = side.open(settings());
+    var two = side.open(settings());
+    var linkOne = broker.nextLink();
+    var linkTwo = broker.nextLink();
+
+    var first = one.publish(text("a"));
+    var second = two.publish(text("b"));
+    linkOne.awaitSent(1);
+    linkTwo.awaitSent(1);
+    linkTwo.listener.confirmed(1, false, null);
+
+    assertThat(outcome(second).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(first).isNotDone();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4})
+  void manyThreadsAndRandomAnswers_endInExactlyOneOutcomeEach(int seed) throws Exception {
+    var publisher =
+        side.open(settings().withMaxInFlight(50).withMaxQueued(100).withMaxInFlightBytes(4_000));
+    Thread reader = new Thread(() -> answerAtRandom(seed, publisher), "answers");
+    reader.start();
+    int threads = 4;
+    int each = 5_000;
+    var outcomes = new ConcurrentLinkedQueue<PublishOutcome>();
+    var completions = new AtomicInteger();
+    List<Thread> callers = new ArrayList<>();
+    for (int t = 0; t < threads; t++) {
+      Thread caller =
+          new Thread(
+              () -> {
+                for (int i = 0; i < each; i++) {
+                  var unused =
+                      publisher
+                          .publish(Message.of(new byte[i % 200]))
+                          .thenAccept(
+                              o -> {
+                                outcomes.add(o);
+                                completions.incrementAndGet();
+                              });
+                }
+              });
+      caller.start();
+      callers.add(caller);
+    }
+    for (Thread caller : callers) {
+      caller.join(30_000);
+    }
+
+    assertThat(publisher.drain(Duration.ofSeconds(20))).isZero();
+    await().until(() -> completions.get() == threads * each);
+    reader.interrupt();
+    reader.join(10_000);
+    assertThat(outcomes).hasSize(threads * each);
+    PublisherStatus status = publisher.status();
+    assertThat(status.outcomes().values().stream().mapToLong(Long::longValue).sum())
+        .isEqualTo(threads * each);
+    assertThat(status.inFlight()).isZero();
+    assertThat(status.inFlightBytes()).isZero();
+    assertThat(status.queued()).isZero();
+    assertThat(status.queuedBytes()).isZero();
+    Set<String> receipts = new HashSet<>();
+    for (PublishOutcome outcome : outcomes) {
+      if (outcome instanceof Confirmed confirmed) {
+        assertThat(receipts.add(confirmed.receipt())).as(confirmed.receipt()).isTrue();
+      }
+    }
+  }
+
+  /** Confirms, nacks, returns and loses at random until interrupted. */
+  private void answerAtRandom(int seed, Publisher publisher) {
+    var random = new Random(seed);
+    try {
+      FakeBroker.Link link = broker.nextLink();
+      long answered = 0;
+      while (!Thread.currentThread().isInterrupted()) {
+        long last = link.lastSequence;
+        if (last == answered) {
+          Thread.onSpinWait();
+          continue;
+        }
+        long to = answered + 1 + random.nextInt((int) (last - answered));
+        int kind = random.nextInt(1_000);
+        if (kind < 2) {
+          link.listener.lost(kind == 0, "by the test");
+          link = broker.nextLink();
+          answered = 0;
+        } else if (kind < 100) {
+          link.listener.nacked(to, true, null);
+          answered = to;
+        } else if (kind < 200) {
+          link.listener.returned(to, 312, "NO_ROUTE", "", "q", true);
+          link.listener.confirmed(to, false, null);
+          link.listener.confirmed(to, true, null);
+          answered = to;
+        } else {
+          for (long s = to; s > answered; s--) {
+            link.listener.confirmed(s, false, null);
+          }
+          answered = to;
+        }
+      }
+    } catch (InterruptedException e) {
+      assertThat(publisher.status().state()).isNotNull();
+    }
+  }
+
+  private static List<CompletableFuture<PublishOutcome>> publishMany(
+      Publisher publisher, int count) {
+    List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      futures.add(publisher.publish(text("m" + i)));
+    }
+    return futures;
+  }
+}

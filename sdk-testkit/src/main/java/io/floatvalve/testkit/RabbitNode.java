@@ -1,0 +1,633 @@
+package io.floatvalve.testkit;
+
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A RabbitMQ broker for tests: a private node of the RabbitMQ installed on this machine, or a
+ * broker that somebody gave the address of.
+ *
+ * <p>A private node has a name, ports, an Erlang port mapper, a cookie and folders of its own,
+ * listens on 127.0.0.1 only, and runs beside any other. Its folders lie under the directory named
+ * by the system property {@code floatvalve.scratch}, {@code target} by default. It ends with this
+ * JVM at the latest; what a killed JVM left behind is ended by the next one that starts a node with
+ * the same scratch directory.
+ *
+ * <p>Which broker: {@code FLOATVALVE_RABBIT} in the environment is the AMQP URI of a given one (for
+ * {@link #startOrGiven} and {@link #shared}); {@code FLOATVALVE_RABBIT_CHROOT} is a directory that
+ * holds a whole Debian with RabbitMQ, entered by {@code chroot}, which needs root and {@code /proc}
+ * mounted inside; {@code FLOATVALVE_RABBIT_BIN} is the folder of {@code rabbitmq-server}; else the
+ * usual folders are looked at.
+ *
+ * <p>The methods that need the process of the broker throw {@link UnsupportedOperationException}
+ * for a given one. Not thread-safe, except for the static methods and the plain getters. Needs
+ * amqp-client on the class path.
+ */
+public final class RabbitNode implements AutoCloseable {
+  /** Where a broker came from. */
+  public enum How {
+    /** Its address was given; its process is not ours. */
+    GIVEN,
+    /** A private node of the RabbitMQ installed on this machine. */
+    INSTALLED,
+    /** A private node of a RabbitMQ inside a directory of its own. */
+    CHROOT
+  }
+
+  private static final Duration START_LIMIT = Duration.ofMinutes(2);
+  private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
+  private static final Duration CTL_LIMIT = Duration.ofMinutes(1);
+
+  private static final Set<RabbitNode> OPEN = ConcurrentHashMap.newKeySet();
+  private static final Object SHARED_LOCK = new Object();
+  // guarded by SHARED_LOCK
+  private static @Nullable RabbitNode sharedNode;
+
+  static {
+    Runtime.getRuntime()
+        .addShutdownHook(new Thread(() -> OPEN.forEach(RabbitNode::endNow), "rabbit-node-exit"));
+  }
+
+  private final How how;
+  private final URI address;
+  private final @Nullable Local local;
+  private volatile boolean shared;
+  private volatile @Nullable String version;
+
+  private RabbitNode(How how, URI address, @Nullable Local local) {
+    this.how = how;
+    this.address = address;
+    this.local = local;
+  }
+
+  /** Tells whether {@link #startOrGiven} and {@link #shared} have a broker to offer. */
+  public static boolean available() {
+    return whyMissing().isEmpty();
+  }
+
+  /**
+   * Tells why {@link #startOrGiven} and {@link #shared} have no broker to offer, and what to do
+   * about it; empty when they have. Starts nothing.
+   */
+  public static Optional<String> whyMissing() {
+    return given().isPresent() ? Optional.empty() : whyNoProcess();
+  }
+
+  /**
+   * Tells why {@link #start} cannot start a node, and what to do about it; empty when it can.
+   * Starts nothing.
+   */
+  public static Optional<String> whyNoProcess() {
+    RabbitInstall.Found found = find();
+    return found.install().isPresent() ? Optional.empty() : Optional.of(found.whyMissing());
+  }
+
+  /** Starts a private node with the broker's default configuration: {@code start(List.of())}. */
+  public static RabbitNode start() {
+    return start(List.of());
+  }
+
+  /**
+   * Starts a private node. Returns once it accepts connections, typically after 5 to 10 seconds.
+   *
+   * @param configuration lines for {@code rabbitmq.conf}, as {@code consumer_timeout = 10000}
+   * @throws IllegalStateException if there is nothing to start, see {@link #whyNoProcess}, or the
+   *     node does not come up within two minutes; its log is then in the message
+   */
+  public static RabbitNode start(List<String> configuration) {
+    RabbitInstall.Found found = find();
+    RabbitInstall install =
+        found.install().orElseThrow(() -> new IllegalStateException(found.whyMissing()));
+    Path scratch = Path.of(System.getProperty("floatvalve.scratch", "target")).toAbsolutePath();
+    OwnedProcesses.endOrphans(scratch);
+    try {
+      Local local = new Local(install, scratch, configuration);
+      URI uri = URI.create("amqp://guest:guest@127.0.0.1:" + local.port);
+      RabbitNode node = new RabbitNode(install.how(), uri, local);
+      OPEN.add(node);
+      boolean up = false;
+      try {
+        node.boot(local);
+        up = true;
+        return node;
+      } finally {
+        if (!up) {
+          node.endNow();
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * Returns the broker whose address was given, else starts a private node as {@link #start()}
+   * does. Waits for neither more nor less than a connection to it.
+   *
+   * @throws IllegalStateException if there is no broker, or it accepts no connection
+   */
+  public static RabbitNode startOrGiven() {
+    Optional<String> given = given();
+    if (given.isEmpty()) {
+      return start();
+    }
+    RabbitNode node = of(given.get());
+    node.version();
+    return node;
+  }
+
+  /**
+   * Returns a handle of a broker at an address, with {@link How#GIVEN}. Connects to nothing.
+   *
+   * @param uri as {@code amqp://user:password@host:port/vhost}
+   * @throws IllegalArgumentException if it is no AMQP URI
+   */
+  public static RabbitNode of(String uri) {
+    URI address = URI.create(uri);
+    boolean amqp = "amqp".equals(address.getScheme()) || "amqps".equals(address.getScheme());
+    if (!amqp || address.getHost() == null) {
+      throw new IllegalArgumentException("not an AMQP URI: " + uri);
+    }
+    return new RabbitNode(How.GIVEN, address, null);
+  }
+
+  /**
+   * Returns the one broker that all tests of this JVM share: the first call does what {@link
+   * #startOrGiven} does, later ones return the same. If somebody stopped or killed it, it is
+   * restarted first. {@link #close} does nothing to it; it ends with the JVM. Callers on several
+   * threads wait for each other.
+   *
+   * @throws IllegalStateException as {@link #startOrGiven} does
+   */
+  public static RabbitNode shared() {
+    synchronized (SHARED_LOCK) {
+      RabbitNode node = sharedNode;
+      if (node == null) {
+        node = startOrGiven();
+        node.shared = true;
+        sharedNode = node;
+      } else if (node.local != null && !node.local.alive()) {
+        node.restart();
+      }
+      return node;
+    }
+  }
+
+  /** Returns the address with credentials, as {@code amqp://guest:guest@127.0.0.1:20123}. */
+  public String uri() {
+    return address.toString();
+  }
+
+  /** Returns the host: 127.0.0.1 for a private node. */
+  public String host() {
+    return address.getHost();
+  }
+
+  /** Returns the port that AMQP clients connect to; the same over the whole life of the node. */
+  public int port() {
+    if (address.getPort() >= 0) {
+      return address.getPort();
+    }
+    return "amqps".equals(address.getScheme()) ? 5671 : 5672;
+  }
+
+  /** Tells where the broker came from. */
+  public How how() {
+    return how;
+  }
+
+  /**
+   * Returns the broker's version as it tells clients, such as {@code 3.10.8}. The first call of a
+   * given broker connects to it.
+   *
+   * @throws IllegalStateException if it accepts no connection
+   */
+  public String version() {
+    String known = version;
+    if (known == null) {
+      try {
+        known = greet(Duration.ofSeconds(10));
+      } catch (IOException e) {
+        throw new IllegalStateException("no AMQP broker answers at " + host() + ":" + port(), e);
+      }
+      version = known;
+    }
+    return known;
+  }
+
+  /** Tells whether the broker's process runs, paused or not. */
+  public boolean isRunning() {
+    return local().alive();
+  }
+
+  /**
+   * Stops the node in an orderly way and returns once its processes have ended, typically after 1
+   * to 3 seconds; after 30 seconds they are killed. Its data stay for {@link #restart}. Does
+   * nothing when it does not run.
+   */
+  public void stop() {
+    Local node = local();
+    node.signalIfPaused();
+    node.processes.end(STOP_LIMIT);
+  }
+
+  /**
+   * Kills the node with SIGKILL, as a power cut of the machine would, and returns once it is gone.
+   * Its data stay for {@link #restart}: what was fsynced. A queue declared within seconds of the
+   * first boot of a node may be lost by this; let a new node settle for about 3 seconds first.
+   */
+  public void kill() {
+    local().processes.endNow();
+  }
+
+  /**
+   * Starts the node again on the same ports and data, stopping it first if it runs. Returns once it
+   * accepts connections.
+   *
+   * @throws IllegalStateException if it does not come up within two minutes
+   */
+  public void restart() {
+    stop();
+    try {
+      boot(local());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * Halts the broker's process with SIGSTOP: it keeps its sockets, and the system goes on accepting
+   * connections and bytes for it, but it answers nothing until {@link #resume}.
+   */
+  public void pause() {
+    local().signal("STOP");
+  }
+
+  /** Lets a paused broker go on. Does nothing when it is not paused. */
+  public void resume() {
+    local().signalIfPaused();
+  }
+
+  /**
+   * Runs {@code rabbitmqctl} on the node and returns what it printed. Takes about 1.5 seconds.
+   *
+   * @throws IllegalStateException if it fails or takes longer than a minute; its output is in the
+   *     message
+   */
+  public String ctl(String... arguments) {
+    return local().ctl(List.of(arguments));
+  }
+
+  /**
+   * Puts the memory alarm on, so that the broker blocks every connection that publishes, or takes
+   * it off again. Returns once the broker knows the new limit; the alarm follows within about a
+   * second, and a client is told {@code connection.blocked} only after it has published.
+   */
+  public void memoryAlarm(boolean on) {
+    ctl("set_vm_memory_high_watermark", on ? "0.0001" : "0.4");
+  }
+
+  /** Returns the ids of the node's processes, the broker's own first; empty when stopped. */
+  public List<Long> pids() {
+    return local().pids();
+  }
+
+  /**
+   * Returns the resident memory of the broker's process in bytes.
+   *
+   * @throws IllegalStateException if it does not run
+   * @throws UnsupportedOperationException if this machine has no {@code /proc}
+   */
+  public long rssBytes() {
+    return local().rssBytes();
+  }
+
+  /**
+   * Returns the folder of the node's data, configuration and logs ({@code log/}). It is deleted by
+   * {@link #close}.
+   */
+  public Path folder() {
+    return local().folder;
+  }
+
+  /** Stops a private node and deletes its folder. Does nothing to a given or the shared broker. */
+  @Override
+  public void close() {
+    if (local == null || shared) {
+      return;
+    }
+    stop();
+    OPEN.remove(this);
+    local.delete();
+  }
+
+  @Override
+  public String toString() {
+    return "RabbitNode[" + how + " at " + host() + ":" + port() + "]";
+  }
+
+  private static Optional<String> given() {
+    return Optional.ofNullable(System.getenv(RabbitInstall.GIVEN)).filter(uri -> !uri.isBlank());
+  }
+
+  private static RabbitInstall.Found find() {
+    return RabbitInstall.find(System.getenv(), System.getProperty("user.name", ""));
+  }
+
+  private Local local() {
+    if (local == null) {
+      throw new UnsupportedOperationException(
+          "the broker at "
+              + host()
+              + ":"
+              + port()
+              + " was given by its address; this needs the process of a node started here");
+    }
+    return local;
+  }
+
+  private void endNow() {
+    if (local != null) {
+      local.processes.endNow();
+      local.delete();
+    }
+  }
+
+  private void boot(Local node) throws IOException {
+    node.launch();
+    long deadline = System.nanoTime() + START_LIMIT.toNanos();
+    while (true) {
+      if (node.serverEndedWithin(100)) {
+        throw new IllegalStateException("RabbitMQ ended while starting: " + node.output());
+      }
+      if (listens()) {
+        try {
+          version = greet(Duration.ofSeconds(10));
+          node.ready();
+          return;
+        } catch (IOException e) {
+          // the listener is up before the broker is: ask again
+        }
+      }
+      if (System.nanoTime() > deadline) {
+        throw new IllegalStateException("RabbitMQ did not start in time: " + node.output());
+      }
+    }
+  }
+
+  private boolean listens() {
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(host(), port()), 1_000);
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private String greet(Duration limit) throws IOException {
+    ConnectionFactory factory = new ConnectionFactory();
+    try {
+      factory.setUri(address);
+    } catch (GeneralSecurityException e) {
+      throw new IOException(e);
+    }
+    factory.setAutomaticRecoveryEnabled(false);
+    factory.setConnectionTimeout((int) limit.toMillis());
+    factory.setHandshakeTimeout((int) limit.toMillis());
+    try (Connection connection = factory.newConnection("floatvalve-testkit")) {
+      return String.valueOf(connection.getServerProperties().get("version"));
+    } catch (TimeoutException e) {
+      throw new IOException(e);
+    }
+  }
+
+  /** The files and processes of a private node. */
+  private static final class Local {
+    final int port;
+    final Path folder;
+    final OwnedProcesses processes;
+    private final RabbitInstall install;
+    private final Map<String, String> settings;
+    private @Nullable Process server;
+    private @Nullable ProcessHandle beam;
+    private boolean paused;
+
+    Local(RabbitInstall install, Path scratch, List<String> configuration) throws IOException {
+      this.install = install;
+      folder = install.newFolder(scratch);
+      processes = new OwnedProcesses(scratch, folder);
+      List<Integer> ports = FreePorts.find(3);
+      port = ports.get(0);
+      List<String> lines = new ArrayList<>();
+      lines.add("listeners.tcp.1 = 127.0.0.1:" + port);
+      lines.add("log.console = false");
+      lines.add("disk_free_limit.absolute = 50MB");
+      lines.addAll(configuration);
+      Files.write(folder.resolve("rabbitmq.conf"), lines);
+      Files.writeString(folder.resolve("enabled_plugins"), "[].\n");
+      Files.writeString(folder.resolve("env.conf"), "");
+      String seen = install.seen(folder);
+      Map<String, String> map = new LinkedHashMap<>();
+      map.put("HOME", seen);
+      map.put("LANG", "C.UTF-8");
+      map.put("LC_ALL", "C.UTF-8");
+      map.put("RABBITMQ_NODENAME", "floatvalve" + port + "@localhost");
+      map.put("RABBITMQ_NODE_PORT", Integer.toString(port));
+      map.put("RABBITMQ_DIST_PORT", Integer.toString(ports.get(1)));
+      map.put("RABBITMQ_MNESIA_BASE", seen + "/data");
+      map.put("RABBITMQ_LOG_BASE", seen + "/log");
+      map.put("RABBITMQ_PID_FILE", seen + "/pid");
+      map.put("RABBITMQ_ENABLED_PLUGINS_FILE", seen + "/enabled_plugins");
+      map.put("RABBITMQ_CONFIG_FILE", seen + "/rabbitmq.conf");
+      map.put("RABBITMQ_CONF_ENV_FILE", seen + "/env.conf");
+      map.put("ERL_EPMD_PORT", Integer.toString(ports.get(2)));
+      map.put("ERL_EPMD_ADDRESS", "127.0.0.1");
+      map.put("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "-kernel inet_dist_use_interface {127,0,0,1}");
+      settings = Map.copyOf(map);
+    }
+
+    /*
+     * The port mapper is started by us and stays our child. Erlang would start one itself, but as a
+     * daemon whose id nobody knows.
+     */
+    void launch() throws IOException {
+      paused = false;
+      beam = null;
+      Process epmd = run("epmd.out", List.of("epmd"));
+      processes.own(epmd.toHandle());
+      server = run("server.out", List.of(install.bin() + "/rabbitmq-server"));
+      processes.own(server.toHandle());
+    }
+
+    void ready() {
+      Process started = server;
+      if (started == null) {
+        throw new IllegalStateException("not launched");
+      }
+      Optional<ProcessHandle> found =
+          Stream.concat(Stream.of(started.toHandle()), started.descendants())
+              .filter(p -> p.info().command().orElse("").endsWith("beam.smp"))
+              .findFirst();
+      ProcessHandle broker =
+          found.orElseThrow(
+              () -> new IllegalStateException("RabbitMQ's beam.smp is no child of its script"));
+      beam = broker;
+      broker.descendants().forEach(processes::own);
+      processes.own(broker);
+      processes.lead(broker);
+    }
+
+    private Process run(String output, List<String> commandLine) throws IOException {
+      return install
+          .command(settings, commandLine)
+          .redirectErrorStream(true)
+          .redirectOutput(folder.resolve(output).toFile())
+          .start();
+    }
+
+    boolean serverEndedWithin(long millis) {
+      Process started = server;
+      if (started == null) {
+        return true;
+      }
+      try {
+        return started.waitFor(millis, TimeUnit.MILLISECONDS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException("interrupted while RabbitMQ was starting", e);
+      }
+    }
+
+    boolean alive() {
+      return beam != null && beam.isAlive();
+    }
+
+    private ProcessHandle running() {
+      ProcessHandle broker = beam;
+      if (broker == null || !broker.isAlive()) {
+        throw new IllegalStateException("the node on port " + port + " does not run");
+      }
+      return broker;
+    }
+
+    void signalIfPaused() {
+      if (paused && alive()) {
+        signal("CONT");
+      }
+      paused = false;
+    }
+
+    void signal(String name) {
+      long pid = running().pid();
+      try {
+        Process kill = new ProcessBuilder("/bin/sh", "-c", "kill -" + name + " " + pid).start();
+        if (kill.waitFor() != 0) {
+          throw new IllegalStateException("SIG" + name + " could not be sent to process " + pid);
+        }
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException("interrupted while sending SIG" + name, e);
+      }
+      paused = name.equals("STOP");
+    }
+
+    String ctl(List<String> arguments) {
+      running();
+      List<String> line = new ArrayList<>();
+      line.add(install.bin() + "/rabbitmqctl");
+      line.add("-q");
+      line.addAll(arguments);
+      try {
+        Path output = Files.createTempFile(folder, "ctl", ".out");
+        Process process = run(output.getFileName().toString(), line);
+        boolean ended = process.waitFor(CTL_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+        if (!ended) {
+          process.descendants().forEach(ProcessHandle::destroyForcibly);
+          process.destroyForcibly();
+        }
+        String text = Files.readString(output);
+        Files.delete(output);
+        if (!ended || process.exitValue() != 0) {
+          throw new IllegalStateException(
+              "rabbitmqctl " + arguments + (ended ? " failed: " : " took too long: ") + text);
+        }
+        return text;
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException("interrupted in rabbitmqctl " + arguments, e);
+      }
+    }
+
+    List<Long> pids() {
+      if (!alive()) {
+        return List.of();
+      }
+      List<Long> pids = new ArrayList<>();
+      pids.add(running().pid());
+      processes.alive().map(ProcessHandle::pid).filter(p -> !pids.contains(p)).forEach(pids::add);
+      return List.copyOf(pids);
+    }
+
+    long rssBytes() {
+      Path status = Path.of("/proc", Long.toString(running().pid()), "status");
+      if (!Files.exists(status)) {
+        throw new UnsupportedOperationException("no /proc on this machine");
+      }
+      try (Stream<String> lines = Files.lines(status)) {
+        return lines
+            .filter(line -> line.startsWith("VmRSS:"))
+            .mapToLong(line -> 1024 * Long.parseLong(line.replaceAll("\\D", "")))
+            .findFirst()
+            .orElseThrow(() -> new IllegalStateException("no VmRSS in " + status));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+
+    String output() {
+      StringBuilder text = new StringBuilder();
+      for (Path file : List.of(folder.resolve("server.out"), folder.resolve("epmd.out"))) {
+        try {
+          text.append(Files.readString(file));
+        } catch (IOException e) {
+          text.append(file).append(": ").append(e);
+        }
+      }
+      return text.toString();
+    }
+
+    void delete() {
+      processes.forget();
+      try (Stream<Path> files = Files.walk(folder)) {
+        files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+      } catch (IOException | UncheckedIOException e) {
+        // a folder left behind under target/ harms nobody
+      }
+    }
+  }
+}
