@@ -354,6 +354,7 @@ final class WindowedPublisher implements Publisher {
     private boolean lost; // guarded by lock
     private @Nullable String blockedBy; // guarded by lock
     private long linkedNanos; // guarded by lock
+    private long readingSince; // guarded by lock; when the broker last began to read
 
     Incarnation(long number) {
       this.number = number;
@@ -508,6 +509,7 @@ final class WindowedPublisher implements Publisher {
       lock.lock();
       try {
         blockedBy = null;
+        readingSince = System.nanoTime();
         if (current != this) {
           return;
         }
@@ -642,6 +644,7 @@ final class WindowedPublisher implements Publisher {
         reopened += epoch == 0 ? 0 : 1;
         epoch = incarnation.number;
         incarnation.linkedNanos = System.nanoTime();
+        incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
         life = life.on(Life.Event.LINKED);
         String reason = incarnation.blockedBy;
@@ -705,10 +708,13 @@ final class WindowedPublisher implements Publisher {
       }
       expiredTo = s;
       Pending oldest = window.get(window.oldest());
+      Incarnation at = current;
       if (oldest != null
+          && at != null
           && life.sends() // a blocked connection answers nothing: a new channel would not help
+          && now - at.readingSince >= 2 * confirmTimeoutNanos
           && now - oldest.sentNanos >= 2 * confirmTimeoutNanos) {
-        retired = current;
+        retired = at;
         detail = "no answer to its oldest message for " + settings.confirmTimeout().multipliedBy(2);
       }
     } finally {

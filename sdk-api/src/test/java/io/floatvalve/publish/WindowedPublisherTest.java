@@ -311,6 +311,11 @@ class WindowedPublisherTest {
         .until(() -> publisher.status().oldestInFlight().toMillis() > 200);
 
     assertThat(broker.links).hasSize(1);
+    link.listener.unblocked(); // the answers of what was blocked need some time, too
+    await().pollDelay(Duration.ofMillis(60)).until(() -> true);
+    assertThat(broker.links).hasSize(1);
+    link.listener.confirmed(1, false, null);
+    assertThat(publisher.status().lateConfirms()).isEqualTo(1);
   }
 
   @Test

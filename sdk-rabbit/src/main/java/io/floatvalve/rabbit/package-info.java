@@ -1,4 +1,7 @@
-/** Floatvalve rabbit. */
+/**
+ * Floatvalve over RabbitMQ: {@link io.floatvalve.rabbit.RabbitBroker}, and nothing else that an
+ * application needs.
+ */
 @NullMarked
 package io.floatvalve.rabbit;
 

@@ -1,0 +1,171 @@
+package io.floatvalve.rabbit;
+
+import io.floatvalve.model.MessagingException;
+import io.floatvalve.model.MessagingException.Kind;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connection that all links of one direction share: made when one of them wants it, made anew
+ * when it is gone. Those who want it while it is being made wait for the same attempt.
+ */
+final class SharedTrunk {
+  private final RabbitBroker.Settings settings;
+  private final String name;
+  private final Object lock = new Object();
+  private @Nullable CompletableFuture<Trunk> attempt; // guarded by lock: under way, or the last one
+  private @Nullable Wire connecting; // guarded by lock: what the attempt under way waits for
+  private boolean closed; // guarded by lock
+
+  /**
+   * Makes one without a connection.
+   *
+   * @param name how the broker lists the connection
+   */
+  SharedTrunk(RabbitBroker.Settings settings, String name) {
+    this.settings = settings;
+    this.name = name;
+  }
+
+  /**
+   * Returns a connection that is open as far as known. Where there is none each endpoint is tried
+   * once, in order; for longer than the timeout if need be, for those who ask next.
+   */
+  Trunk get(Duration timeout) throws MessagingException {
+    CompletableFuture<Trunk> wanted;
+    synchronized (lock) {
+      if (closed) {
+        throw closed();
+      }
+      if (attempt == null || isSpent(attempt)) {
+        CompletableFuture<Trunk> fresh = new CompletableFuture<>();
+        attempt = fresh;
+        Threads.start("floatvalve-rabbit-connect", () -> connect(fresh));
+      }
+      wanted = attempt;
+    }
+    try {
+      return wanted.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      throw new MessagingException(
+          Kind.UNREACHABLE, "no connection to " + where() + " within " + timeout, null);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new MessagingException(
+          Kind.UNREACHABLE, "interrupted while connecting to " + where(), e);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof MessagingException failure) {
+        throw new MessagingException(
+            failure.kind(), String.valueOf(failure.getMessage()), failure.getCause());
+      }
+      throw new MessagingException(Kind.INVALID, "connecting to " + where() + " failed", e);
+    }
+  }
+
+  private static boolean isSpent(CompletableFuture<Trunk> attempt) {
+    if (!attempt.isDone()) {
+      return false;
+    }
+    return attempt.isCompletedExceptionally() || !attempt.join().isUsable();
+  }
+
+  private void connect(CompletableFuture<Trunk> attempt) {
+    try {
+      Trunk trunk = tryEach();
+      boolean late;
+      synchronized (lock) {
+        late = closed;
+      }
+      if (late) {
+        trunk.wire().cut();
+        throw closed();
+      }
+      attempt.complete(trunk);
+    } catch (Throwable e) {
+      attempt.completeExceptionally(e);
+    }
+  }
+
+  private Trunk tryEach() {
+    RabbitBroker.Credentials credentials;
+    try {
+      credentials = settings.credentials();
+    } catch (RuntimeException e) {
+      throw new MessagingException(
+          Kind.REFUSED, "no credentials for " + where() + ": their supplier failed", e);
+    }
+    Kind kind = Kind.UNREACHABLE;
+    List<String> reasons = new ArrayList<>();
+    Throwable first = null;
+    for (Endpoint endpoint : settings.endpoints()) {
+      Wire wire = settings.wire(endpoint);
+      try {
+        await(wire);
+        return Trunk.connect(settings, credentials, endpoint, name, wire);
+      } catch (IOException | TimeoutException | RuntimeException e) {
+        wire.cut();
+        if (first == null) {
+          first = e;
+        }
+        if (kind == Kind.UNREACHABLE) {
+          kind = Failures.connecting(e);
+        }
+        reasons.add(endpoint + ": " + Failures.detail(e));
+      } finally {
+        await(null);
+      }
+    }
+    throw new MessagingException(
+        kind, "cannot connect to RabbitMQ at " + String.join("; ", reasons), first);
+  }
+
+  /** Notes what {@link #close} must cut to end the attempt. */
+  private void await(@Nullable Wire wire) {
+    synchronized (lock) {
+      if (closed && wire != null) {
+        throw closed();
+      }
+      connecting = wire;
+    }
+  }
+
+  private static MessagingException closed() {
+    return new MessagingException(Kind.CLOSED, "the RabbitMQ broker was closed", null);
+  }
+
+  /** Returns the connection if there is one, without making any. */
+  @Nullable Trunk current() {
+    CompletableFuture<Trunk> last;
+    synchronized (lock) {
+      last = attempt;
+    }
+    return last == null || !last.isDone() || last.isCompletedExceptionally() ? null : last.join();
+  }
+
+  private String where() {
+    return "RabbitMQ at " + settings.where();
+  }
+
+  /** Closes the connection, and the attempt to make one. */
+  void close(Duration timeout) {
+    Wire pending;
+    synchronized (lock) {
+      closed = true;
+      pending = connecting;
+    }
+    if (pending != null) {
+      pending.cut();
+    }
+    Trunk trunk = current();
+    if (trunk != null) {
+      trunk.close(timeout);
+    }
+  }
+}
