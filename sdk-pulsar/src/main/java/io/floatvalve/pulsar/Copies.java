@@ -69,6 +69,7 @@ final class Copies {
         .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS);
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends in `made`
   private CompletableFuture<Producer<byte[]>> producer(
       String topic, Function<String, CompletableFuture<Void>> ready) {
     CompletableFuture<Producer<byte[]>> made = new CompletableFuture<>();

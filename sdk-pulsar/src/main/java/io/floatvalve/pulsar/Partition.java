@@ -363,6 +363,7 @@ final class Partition {
     return c == null ? CompletableFuture.completedFuture(null) : c.closeAsync();
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
   private static void closeQuietly(Consumer<byte[]> c) {
     c.closeAsync()
         .whenComplete(
@@ -432,6 +433,7 @@ final class Partition {
    * A batch that cannot be read takes its permits with it, but for one. How many is not known, so a
    * new consumer begins to count anew: where nothing is in hand, or where nothing comes any more.
    */
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends in `install` or `ended`
   private boolean mend(ReceiveQueue q, Consumer<byte[]> c, long nowNanos) {
     if (!resumed || failed(c) == brokenMended || q.depth() > 0) {
       return false;

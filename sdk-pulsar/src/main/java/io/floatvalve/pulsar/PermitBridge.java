@@ -245,7 +245,7 @@ final class PermitBridge implements ReceiveQueue {
           inBase
               .findGetter(
                   base, "internalPinnedExecutor", java.util.concurrent.ExecutorService.class)
-              .asType(part));
+              .asType(MethodType.methodType(Executor.class, Object.class)));
     } catch (ReflectiveOperationException | LinkageError | RuntimeException e) {
       LOG.warn(
           "The receive queue of this Pulsar client cannot be resized: consumers use a small queue of"

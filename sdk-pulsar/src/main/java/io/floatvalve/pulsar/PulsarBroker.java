@@ -106,9 +106,9 @@ public final class PulsarBroker implements Broker {
     try {
       ConsumeSettings consume = nativeSettings(request);
       Subscription subscription = Subscription.of(consumer(), ticker, request, consume, bridged);
-      List<String> topics = await(subscription.topics(true), deadline);
+      List<String> topics = await(subscription.topics(true, true), deadline);
       Copies copies = new Copies(producer(), request.timeout());
-      link = new PulsarLink(subscription, request, listener, ticker, copies);
+      link = new PulsarLink(subscription, listener, ticker, copies);
       await(link.open(topics), deadline);
       awaitPrimed(link);
       link.start();
@@ -287,7 +287,7 @@ public final class PulsarBroker implements Broker {
     private final Duration keepAlive;
     private final int ioThreads;
 
-    private Settings(Values v) {
+    private Settings(Connection v) {
       serviceUrl = checked(v.serviceUrl);
       listenerName = notEmpty("listenerName", v.listenerName);
       adminUrl = notEmpty("adminUrl", v.adminUrl);
@@ -335,7 +335,7 @@ public final class PulsarBroker implements Broker {
      * @throws IllegalArgumentException if it is no such address, or holds a user or password
      */
     public static Settings at(String serviceUrl) {
-      Values v = new Values();
+      Connection v = new Connection();
       v.serviceUrl = Objects.requireNonNull(serviceUrl, "serviceUrl");
       return new Settings(v);
     }
@@ -354,9 +354,8 @@ public final class PulsarBroker implements Broker {
               .keepAliveInterval((int) keepAlive.toSeconds(), TimeUnit.SECONDS)
               .ioThreads(ioThreads)
               .enableTlsHostnameVerification(hostNameVerification)
-              .allowTlsInsecureConnection(false)
-              // Statistics are where the client counts what it could not read.
-              .statsInterval(1, TimeUnit.DAYS);
+              .allowTlsInsecureConnection(false);
+      keepStatistics(b);
       if (listenerName != null) {
         b.listenerName(listenerName);
       }
@@ -367,6 +366,11 @@ public final class PulsarBroker implements Broker {
         b.authentication(authentication);
       }
       return b.build();
+    }
+
+    @SuppressWarnings("deprecation") // where alone the client counts what it could not read
+    private static void keepStatistics(ClientBuilder b) {
+      b.statsInterval(1, TimeUnit.DAYS);
     }
 
     /** Returns the address as it was given. */
@@ -385,7 +389,7 @@ public final class PulsarBroker implements Broker {
      * @param listenerName not empty; null, the default, for the broker's default
      */
     public Settings withListenerName(@Nullable String listenerName) {
-      Values v = values();
+      Connection v = values();
       v.listenerName = listenerName;
       return new Settings(v);
     }
@@ -402,7 +406,7 @@ public final class PulsarBroker implements Broker {
      * @param adminUrl {@code http://host:port}; null, the default, for none
      */
     public Settings withAdminUrl(@Nullable String adminUrl) {
-      Values v = values();
+      Connection v = values();
       v.adminUrl = adminUrl;
       return new Settings(v);
     }
@@ -414,7 +418,7 @@ public final class PulsarBroker implements Broker {
      * @throws IllegalArgumentException if the address is not {@code pulsar+ssl://}
      */
     public Settings withTrustedCertificates(@Nullable Path trustedCertificates) {
-      Values v = values();
+      Connection v = values();
       v.trustedCertificates = trustedCertificates;
       return new Settings(v);
     }
@@ -426,7 +430,7 @@ public final class PulsarBroker implements Broker {
      *     be the broker
      */
     public Settings withHostNameVerification(boolean hostNameVerification) {
-      Values v = values();
+      Connection v = values();
       v.hostNameVerification = hostNameVerification;
       return new Settings(v);
     }
@@ -437,7 +441,7 @@ public final class PulsarBroker implements Broker {
      * @param authentication null, the default, for nobody
      */
     public Settings withAuthentication(@Nullable Authentication authentication) {
-      Values v = values();
+      Connection v = values();
       v.authentication = authentication;
       return new Settings(v);
     }
@@ -448,7 +452,7 @@ public final class PulsarBroker implements Broker {
      * @param connectTimeout from 1 ms to 1 hour; 5 s by default
      */
     public Settings withConnectTimeout(Duration connectTimeout) {
-      Values v = values();
+      Connection v = values();
       v.connectTimeout = connectTimeout;
       return new Settings(v);
     }
@@ -460,7 +464,7 @@ public final class PulsarBroker implements Broker {
      * @param operationTimeout from 1 ms to 1 hour; 10 s by default
      */
     public Settings withOperationTimeout(Duration operationTimeout) {
-      Values v = values();
+      Connection v = values();
       v.operationTimeout = operationTimeout;
       return new Settings(v);
     }
@@ -472,7 +476,7 @@ public final class PulsarBroker implements Broker {
      * @param keepAlive from 1 s to 1 hour, in whole seconds; 30 s by default
      */
     public Settings withKeepAlive(Duration keepAlive) {
-      Values v = values();
+      Connection v = values();
       v.keepAlive = keepAlive;
       return new Settings(v);
     }
@@ -484,13 +488,13 @@ public final class PulsarBroker implements Broker {
      * @param ioThreads from 1 to 256; 1 by default
      */
     public Settings withIoThreads(int ioThreads) {
-      Values v = values();
+      Connection v = values();
       v.ioThreads = ioThreads;
       return new Settings(v);
     }
 
-    private Values values() {
-      Values v = new Values();
+    private Connection values() {
+      Connection v = new Connection();
       v.serviceUrl = serviceUrl;
       v.listenerName = listenerName;
       v.adminUrl = adminUrl;
@@ -514,7 +518,7 @@ public final class PulsarBroker implements Broker {
     }
 
     /** What the one constructor checks; holds the defaults. */
-    private static final class Values {
+    private static final class Connection {
       private String serviceUrl = "";
       private @Nullable String listenerName;
       private @Nullable String adminUrl;

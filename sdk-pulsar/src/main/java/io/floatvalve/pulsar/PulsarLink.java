@@ -1,6 +1,5 @@
 package io.floatvalve.pulsar;
 
-import io.floatvalve.spi.Broker.ReceiveRequest;
 import io.floatvalve.spi.ReceiveLink;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -33,11 +32,11 @@ import org.slf4j.LoggerFactory;
 final class PulsarLink implements ReceiveLink {
   private static final Logger LOG = LoggerFactory.getLogger(PulsarLink.class);
   private static final Duration TICK = Duration.ofMillis(50);
+  private static final int RETRIES_EVERY = 10;
   private static final long STOP_QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final long WAIT_STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   private final Subscription subscription;
-  private final ReceiveRequest request;
   private final Listener listener;
   private final ScheduledExecutorService ticker;
   private final Copies copies;
@@ -59,16 +58,15 @@ final class PulsarLink implements ReceiveLink {
   private volatile boolean stopped;
   private @Nullable ScheduledFuture<?> ticking; // guarded by change
   private long nextWatchNanos; // the ticker's
+  private int watches; // the ticker's
   private boolean watching; // guarded by change
 
   PulsarLink(
       Subscription subscription,
-      ReceiveRequest request,
       Listener listener,
       ScheduledExecutorService ticker,
       Copies copies) {
     this.subscription = subscription;
-    this.request = request;
     this.listener = listener;
     this.ticker = ticker;
     this.copies = copies;
@@ -416,6 +414,7 @@ final class PulsarLink implements ReceiveLink {
     }
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
   private static void closeUnheard(Partition partition) {
     partition
         .close()
@@ -482,8 +481,9 @@ final class PulsarLink implements ReceiveLink {
       }
       watching = true;
     }
+    watches++;
     subscription
-        .topics(false)
+        .topics(false, watches % RETRIES_EVERY == 0)
         .thenCompose(this::add)
         .whenComplete(
             (nothing, failure) -> {

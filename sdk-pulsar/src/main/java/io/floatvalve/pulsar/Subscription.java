@@ -246,13 +246,15 @@ final class Subscription implements Partition.Subscriber {
    * Asks for all topics there are: the partitions of each, and those of retries if there are any.
    *
    * @param create whether the broker may create what is not there, as it is set to
+   * @param withRetries whether to ask for those of retries; the client logs a warning with a stack
+   *     trace where there are none
    */
-  CompletableFuture<List<String>> topics(boolean create) {
+  CompletableFuture<List<String>> topics(boolean create, boolean withRetries) {
     List<CompletableFuture<List<String>>> parts = new ArrayList<>();
     for (String topic : topics) {
       parts.add(partitionsOf(topic, create));
     }
-    if (type == SubscriptionType.Shared) {
+    if (withRetries && type == SubscriptionType.Shared) {
       parts.add(
           partitionsOf(retries(), false)
               .exceptionally(
@@ -297,6 +299,7 @@ final class Subscription implements Partition.Subscriber {
   }
 
   @Override
+  @SuppressWarnings("unchecked") // one interceptor as an array of its type
   public CompletableFuture<Consumer<byte[]>> subscribe(
       String topic, int size, ConsumerInterceptor<byte[]> interceptor) {
     ConsumerBuilder<byte[]> b =
