@@ -255,10 +255,7 @@ final class HandlerPool implements Reception.Crew {
   }
 
   /** Returns what the handler says, or null if it will say so later. */
-  @SuppressWarnings({
-    "CatchingUnchecked", // a handler may throw anything; its slot must become free
-    "ThreadPriorityCheck"
-  })
+  @SuppressWarnings("CatchingUnchecked") // a handler may throw anything; its slot must be freed
   private @Nullable Settlement call(Taken t) {
     try {
       Exception spoilt = t.spoilt;

@@ -56,6 +56,11 @@ final class PulledConsumer implements PullConsumer, Reception.Crew, ConsumeSide.
     }
   }
 
+  /** Whether anybody waits for a message. */
+  boolean isAwaited() {
+    return !waiting.isEmpty();
+  }
+
   private @Nullable Taken takeNow() {
     long now = System.nanoTime();
     Taken next;

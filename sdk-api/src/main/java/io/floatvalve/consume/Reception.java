@@ -20,7 +20,9 @@ import io.floatvalve.spi.ReceiveLink.Received;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -46,6 +48,8 @@ final class Reception {
   private static final double SLOW_NANOS = 1e9;
   private static final double KEEP_NANOS = 250e6;
   private static final long GIVE_BACK_EVERY_NANOS = 500_000_000L;
+  private static final long LATE_NANOS = 500_000_000L;
+  private static final int MOST_LATE = 10_000;
   private static final long TELL_EVERY_NANOS = 1_000_000_000L;
   private static final long FIRST_BACKOFF_MILLIS = 100;
   private static final long LAST_BACKOFF_MILLIS = 10_000;
@@ -86,19 +90,20 @@ final class Reception {
   private final Executor openers;
   private final boolean ordered;
   private final @Nullable Function<Message, @Nullable String> keyOf;
-  private final LatencyRecorder waited = new LatencyRecorder("arrived-started");
-  private final LatencyRecorder handled = new LatencyRecorder("started-handled");
   private final AtomicInteger era = new AtomicInteger();
   private final AtomicInteger telling = new AtomicInteger();
 
   private volatile @Nullable Incarnation current; // written under lock
   private volatile @Nullable Crew crew;
+  private volatile @Nullable Latencies latencies; // large: not before the first message
   private volatile boolean windowDue;
   private volatile boolean stirred;
   private volatile String lastLoss = "";
   private volatile double handlerNanos; // written under lock
+  private volatile long tickNanos = System.nanoTime(); // a clock that costs nothing, to 50 ms
 
   // guarded by lock
+  private final Set<Object> late = new LinkedHashSet<>();
   private @Nullable Taken heldOver;
   private boolean started;
   private boolean paused;
@@ -437,7 +442,7 @@ final class Reception {
 
   /** Decides whether a message that was just taken can be handled at once. */
   private boolean mayStart(Taken next) {
-    if (next.received.redelivered() && isEcho(next)) {
+    if (next.received.redelivered() && (isEcho(next) || wasSettled(next))) {
       return false;
     }
     if (!ordered) {
@@ -518,6 +523,37 @@ final class Reception {
       }
     }
     return false;
+  }
+
+  /**
+   * Whether the same message was settled a while ago, so late that the broker had sent it again by
+   * then: it was taken before the connection was lost, or held for long (an ack timeout of the
+   * client's). Others are not remembered, as that would cost every message something.
+   */
+  private boolean wasSettled(Taken next) {
+    if (late.isEmpty()) {
+      return false;
+    }
+    Object identity = next.received.identity();
+    if (identity == null || !late.contains(identity)) {
+      return false;
+    }
+    next.isEcho = true;
+    loop.soon(() -> share(List.of(next), End.ACCEPTED));
+    return true;
+  }
+
+  private void rememberIfLate(Taken t, End end) {
+    if (end != End.ACCEPTED && end != End.RETRIED && end != End.REJECTED) {
+      return;
+    }
+    if (t.era == era.get() && tickNanos - t.takenNanos < LATE_NANOS) {
+      return;
+    }
+    Object identity = t.received.identity();
+    if (identity != null && late.add(identity) && late.size() > MOST_LATE) {
+      late.remove(late.iterator().next());
+    }
   }
 
   // Settling
@@ -688,6 +724,7 @@ final class Reception {
     }
     t.ended = true;
     boolean begun = t.stage != Stage.PARKED;
+    rememberIfLate(t, end);
     ledger.end(t, end);
     if (t.echoes != null) {
       List<Taken> same = t.echoes;
@@ -752,11 +789,36 @@ final class Reception {
   }
 
   void recordWait(Taken t, long now) {
-    waited.record(Math.max(0, now - t.received.arrivedNanos()));
+    latencies().waited.record(Math.max(0, now - t.received.arrivedNanos()));
   }
 
   void recordHandled(long nanos) {
-    handled.record(nanos);
+    latencies().handled.record(nanos);
+  }
+
+  private Latencies latencies() {
+    Latencies now = latencies;
+    return now == null ? firstLatencies() : now;
+  }
+
+  private Latencies firstLatencies() {
+    lock.lock();
+    try {
+      Latencies now = latencies;
+      if (now == null) {
+        now = new Latencies();
+        latencies = now;
+      }
+      return now;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** How long messages waited here, and were handled. */
+  private static final class Latencies {
+    private final LatencyRecorder waited = new LatencyRecorder("arrived-started");
+    private final LatencyRecorder handled = new LatencyRecorder("started-handled");
   }
 
   /** Whether more could be taken at once. The lock is held. */
@@ -836,6 +898,7 @@ final class Reception {
 
   /** On the loop, some 20 times a second. */
   void tick(long now) {
+    tickNanos = now;
     Crew working = crew;
     if (working != null) {
       working.tick(now);
@@ -1161,7 +1224,8 @@ final class Reception {
   // Telling
 
   LatencySnapshot latency() {
-    return LatencyRecorder.snapshot(List.of(waited, handled));
+    Latencies now = latencies;
+    return LatencyRecorder.snapshot(now == null ? List.of() : List.of(now.waited, now.handled));
   }
 
   ConsumerStatus status() {
