@@ -1,5 +1,8 @@
 package io.floatvalve;
 
+import io.floatvalve.consume.ConsumeSide;
+import io.floatvalve.consume.ConsumerSettings;
+import io.floatvalve.consume.PullConsumer;
 import io.floatvalve.event.Event;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.publish.PublishSide;
@@ -11,7 +14,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * Publishers over one broker, closed together.
+ * Publishers and consumers over one broker, closed together.
  *
  * <p>Thread-safe. Owns the broker it is given: closing it closes the broker's connections.
  */
@@ -19,11 +22,13 @@ public final class Messaging implements AutoCloseable {
   private final Broker broker;
   private final EventLoop events;
   private final PublishSide publishing;
+  private final ConsumeSide consuming;
 
   private Messaging(Broker broker, Consumer<Event> listener) {
     this.broker = Objects.requireNonNull(broker, "broker");
     this.events = new EventLoop(Objects.requireNonNull(listener, "listener"));
     this.publishing = new PublishSide(broker, events);
+    this.consuming = new ConsumeSide(broker, events);
   }
 
   /**
@@ -56,6 +61,26 @@ public final class Messaging implements AutoCloseable {
     return publishing.open(settings);
   }
 
+  /**
+   * Opens a consumer. It asks for nothing before it is given a handler. Waits for the broker, for
+   * at most the {@code openTimeout} of the settings.
+   *
+   * @throws MessagingException if it cannot be opened: names the address and the cause
+   */
+  public io.floatvalve.consume.Consumer consumer(ConsumerSettings settings) {
+    return consuming.open(settings);
+  }
+
+  /**
+   * Opens a consumer that hands out messages to whoever asks. Waits for the broker, for at most the
+   * {@code openTimeout} of the settings.
+   *
+   * @throws MessagingException if it cannot be opened: names the address and the cause
+   */
+  public PullConsumer pullConsumer(ConsumerSettings settings) {
+    return consuming.openPull(settings);
+  }
+
   /** Returns how many events were dropped because the listener was slow. */
   public long droppedEvents() {
     return events.dropped();
@@ -71,12 +96,16 @@ public final class Messaging implements AutoCloseable {
   }
 
   /**
-   * Closes all publishers, each as by {@link Publisher#close}, all at the same time, then the
-   * broker's connections. Closing again does nothing.
+   * Ends in order: consumers take no more and their handlers finish, for at most their {@code
+   * closeTimeout}; publishers close, each as by {@link Publisher#close}, all at the same time;
+   * consumers send their acknowledgements and close; then the broker's connections. Closing again
+   * does nothing.
    */
   @Override
   public void close() {
+    consuming.finish();
     publishing.close();
+    consuming.close();
     broker.close(Duration.ofSeconds(5));
     events.close();
   }

@@ -1,5 +1,6 @@
 package io.floatvalve.event;
 
+import java.time.Duration;
 import java.time.Instant;
 
 /**
@@ -16,7 +17,13 @@ public sealed interface Event
         Event.Unblocked,
         Event.LinkRetired,
         Event.ReturnUnmatched,
-        Event.CallbackStuck {
+        Event.CallbackStuck,
+        Event.PermitsChanged,
+        Event.HandlerStuck,
+        Event.HandlerError,
+        Event.Rejected,
+        Event.CopyFailed,
+        Event.ConsumerNote {
 
   /** Returns when it came about. */
   Instant at();
@@ -72,4 +79,55 @@ public sealed interface Event
    * @param thread the one that is blocked
    */
   record CallbackStuck(Instant at, String who, String thread) implements Event {}
+
+  /**
+   * A consumer's permits were doubled or halved since this was told last; told once a second at
+   * most.
+   *
+   * @param from permits then
+   * @param to permits now
+   */
+  record PermitsChanged(Instant at, String who, int from, int to) implements Event {}
+
+  /**
+   * A message has been in a handler for long; told again when that has doubled.
+   *
+   * @param message its ids
+   * @param age since the handler was called
+   * @param thread that runs it, or empty if the handler returned a stage
+   */
+  record HandlerStuck(Instant at, String who, String message, Duration age, String thread)
+      implements Event {}
+
+  /**
+   * A handler threw an error, not an exception; the message is tried again.
+   *
+   * @param message its ids
+   * @param error what it threw
+   */
+  record HandlerError(Instant at, String who, String message, Throwable error) implements Event {}
+
+  /**
+   * A message will not be tried again.
+   *
+   * @param message its ids
+   * @param attempts how often it was handled
+   * @param reason why, in words
+   */
+  record Rejected(Instant at, String who, String message, int attempts, String reason)
+      implements Event {}
+
+  /**
+   * A copy, for a retry or to the dead letters, was not confirmed. It is tried again; the original
+   * stays unsettled.
+   *
+   * @param message its ids
+   * @param deadLetter whether it goes to the dead letters
+   * @param detail why, in words
+   */
+  record CopyFailed(Instant at, String who, String message, boolean deadLetter, String detail)
+      implements Event {}
+
+  /** Something about a consumer that its user should know; told once for each link. */
+  record ConsumerNote(Instant at, String who, String note) implements Event {}
 }

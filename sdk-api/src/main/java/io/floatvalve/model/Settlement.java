@@ -69,6 +69,15 @@ public final class Settlement {
     return new Settlement(Kind.REJECT, null, reason);
   }
 
+  /**
+   * It is to be handled again, as by {@link #retry()}, because handling it failed.
+   *
+   * @param reason in words; goes with a copy of the message, so no secret
+   */
+  public static Settlement failed(String reason) {
+    return new Settlement(Kind.RETRY, null, reason);
+  }
+
   /** Returns which end it is. */
   public Kind kind() {
     return kind;

@@ -41,6 +41,7 @@ final class WindowedPublisher implements Publisher {
    */
   private static final int TURN_MESSAGES = 256;
   private static final int TURN_BYTES = 1 << 20;
+  private static final long LOSS_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
   private static final long STABLE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long MIN_CLOSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
   private static final long COMPLETE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -57,6 +58,7 @@ final class WindowedPublisher implements Publisher {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition room = lock.newCondition();
+  private final Condition loss = lock.newCondition();
   // guarded by lock, all below
   private Life life = Life.RECOVERING;
   private @Nullable Incarnation current;
@@ -315,7 +317,22 @@ final class WindowedPublisher implements Publisher {
     }
   }
 
+  /**
+   * Gives a link up to which a write failed. The reader thread comes first, for a moment: it knows
+   * better what happened, and answers may lie unread that came before.
+   */
   private void writeFailed(Incarnation at, Exception e) {
+    lock.lock();
+    try {
+      long left = LOSS_NANOS;
+      while (current == at && left > 0) {
+        left = loss.awaitNanos(left);
+      }
+    } catch (InterruptedException interrupt) {
+      Thread.currentThread().interrupt(); // nobody interrupts the sender; if so, do not wait
+    } finally {
+      lock.unlock();
+    }
     if (lose(at, Unknown.Cause.WRITE_FAILED, false, "write failed: " + e)) {
       at.link().abort();
     }
@@ -360,6 +377,7 @@ final class WindowedPublisher implements Publisher {
     private boolean lost; // guarded by lock
     private @Nullable String blockedBy; // guarded by lock
     private long linkedNanos; // guarded by lock
+    private long readingSince; // guarded by lock; when the broker last began to read
 
     Incarnation(long number) {
       this.number = number;
@@ -528,6 +546,7 @@ final class WindowedPublisher implements Publisher {
       lock.lock();
       try {
         blockedBy = null;
+        readingSince = System.nanoTime();
         if (current != this) {
           return;
         }
@@ -564,6 +583,7 @@ final class WindowedPublisher implements Publisher {
         return false;
       }
       current = null;
+      loss.signalAll();
       life = life.on(Life.Event.LOST);
       flowReason = "";
       lastLoss = detail;
@@ -662,6 +682,7 @@ final class WindowedPublisher implements Publisher {
         reopened += epoch == 0 ? 0 : 1;
         epoch = incarnation.number;
         incarnation.linkedNanos = System.nanoTime();
+        incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
         life = life.on(Life.Event.LINKED);
         String reason = incarnation.blockedBy;
@@ -725,10 +746,13 @@ final class WindowedPublisher implements Publisher {
       }
       expiredTo = s;
       Pending oldest = window.get(window.oldest());
+      Incarnation at = current;
       if (oldest != null
+          && at != null
           && life.sends() // a blocked connection answers nothing: a new channel would not help
+          && now - at.readingSince >= 2 * confirmTimeoutNanos
           && now - oldest.sentNanos >= 2 * confirmTimeoutNanos) {
-        retired = current;
+        retired = at;
         detail = "no answer to its oldest message for " + settings.confirmTimeout().multipliedBy(2);
       }
     } finally {

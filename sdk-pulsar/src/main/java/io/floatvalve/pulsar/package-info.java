@@ -1,4 +1,4 @@
-/** Floatvalve pulsar. */
+/** Floatvalve over Apache Pulsar: {@link io.floatvalve.pulsar.PulsarBroker}. */
 @NullMarked
 package io.floatvalve.pulsar;
 

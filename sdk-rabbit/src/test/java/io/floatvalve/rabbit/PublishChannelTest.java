@@ -177,6 +177,37 @@ class PublishChannelTest {
   }
 
   @Test
+  void eachMessage_hasItsOwnProperties_whateverWentBefore() throws Exception {
+    PublishLink link = open(Address.queue(queue));
+    Message first = text("x");
+    List<Message> sent =
+        List.of(
+            first,
+            first.toBuilder().mandatory(false).build(),
+            first.toBuilder().persistent(false).build(),
+            first.toBuilder().priority(1).build(),
+            first.toBuilder().contentType("a/b").build(),
+            first.toBuilder().messageId("id").build(),
+            first);
+
+    long sequence = 0;
+    for (Message message : sent) {
+      link.send(++sequence, message);
+    }
+    link.flush();
+
+    for (Message message : sent) {
+      GetResponse raw = get();
+      Message got = PropertyMap.toMessage(raw.getProps(), raw.getBody());
+      assertThat(raw.getProps().getHeaders() != null).isEqualTo(message.mandatory());
+      assertThat(got.persistent()).isEqualTo(message.persistent());
+      assertThat(got.priority()).isEqualTo(message.priority());
+      assertThat(got.contentType()).isEqualTo(message.contentType());
+      assertThat(got.messageId()).isEqualTo(message.messageId());
+    }
+  }
+
+  @Test
   void aLargeBody_isSentInManyFrames() throws Exception {
     PublishLink link = open(Address.queue(queue));
 

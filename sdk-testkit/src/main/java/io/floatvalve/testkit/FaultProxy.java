@@ -3,6 +3,7 @@ package io.floatvalve.testkit;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -84,12 +85,11 @@ public final class FaultProxy implements AutoCloseable {
   private volatile boolean closed;
   private volatile @Nullable RuntimeException tapFailure;
 
-  private FaultProxy(InetSocketAddress target) throws IOException {
+  private FaultProxy(InetSocketAddress target, ServerSocket socket) {
     this.target = target;
     for (Direction direction : Direction.values()) {
       ways.put(direction, new Way());
     }
-    ServerSocket socket = FreePorts.listen();
     port = socket.getLocalPort();
     listenOn(socket);
   }
@@ -101,7 +101,13 @@ public final class FaultProxy implements AutoCloseable {
    * @throws IOException if no port can be listened on
    */
   public static FaultProxy to(String host, int port) throws IOException {
-    return new FaultProxy(new InetSocketAddress(host, port));
+    return new FaultProxy(new InetSocketAddress(host, port), FreePorts.listen());
+  }
+
+  /** Opens a proxy before a broker on 127.0.0.1 that tells clients the proxy's port. */
+  static FaultProxy announced(int port, int proxyPort) throws IOException {
+    return new FaultProxy(
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), port), FreePorts.listen(proxyPort));
   }
 
   /** Returns the host to connect to: 127.0.0.1. */

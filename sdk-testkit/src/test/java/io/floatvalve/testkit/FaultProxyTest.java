@@ -181,8 +181,10 @@ class FaultProxyTest {
   @Test
   void cutInAnOrderlyWay_endsTheStreamsAtBothEnds_evenWhenStalledAndFull() throws Exception {
     proxy.stall();
-    client.getOutputStream().write(random(100_000));
-    broker.getOutputStream().write(random(100_000));
+    CompletableFuture<Void> up = CompletableFuture.runAsync(() -> fill(client));
+    CompletableFuture<Void> down = CompletableFuture.runAsync(() -> fill(broker));
+    assertThat(up).failsWithin(Duration.ofMillis(200)); // it hangs, and goes on when cut
+    assertThat(down).isNotDone();
 
     assertThat(proxy.cut(Cut.END)).isEqualTo(1);
 

@@ -1,0 +1,386 @@
+package io.floatvalve.flow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.floatvalve.flow.PermitLaw.Seen;
+import java.util.ArrayDeque;
+import java.util.PriorityQueue;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class AdaptivePermitsTest {
+  private static final long TICK = 50_000_000L;
+
+  private static AdaptivePermits law(int workers) {
+    return new AdaptivePermits(PermitPolicy.adaptive(), workers);
+  }
+
+  private static Seen seen(long nanos, long taken, int least, boolean empty, long bytes) {
+    return new Seen(nanos, taken, least, empty, bytes);
+  }
+
+  @Test
+  void start_isFour_withinTheBounds() {
+    assertThat(law(1).permits()).isEqualTo(4);
+    assertThat(PermitPolicy.adaptive().withBounds(10, 20).law(1).permits()).isEqualTo(10);
+    assertThat(PermitPolicy.adaptive().withBounds(1, 3).law(1).permits()).isEqualTo(3);
+  }
+
+  @Test
+  void runningEmpty_beforeAllPermitsWereUsed_growsNothing() {
+    AdaptivePermits law = law(1);
+
+    assertThat(law.ranEmpty(0, 3, 1_000)).isEqualTo(4);
+  }
+
+  @Test
+  void runningEmpty_growsToWhatHandlersDoAhead_atMostSixteenfold() {
+    assertThat(law(1).ranEmpty(0, 4, 5_000_000)).isEqualTo(10);
+    assertThat(law(1).ranEmpty(0, 4, 1_000)).isEqualTo(64);
+    assertThat(law(2).ranEmpty(0, 4, 5_000_000)).isEqualTo(20);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0, -1, Double.NaN})
+  void handlerTimeThatIsNotKnown_doubles(double handlerNanos) {
+    AdaptivePermits law = law(1);
+
+    assertThat(law.ranEmpty(0, 4, handlerNanos)).isEqualTo(8);
+    assertThat(law.ranEmpty(1, 12, handlerNanos)).isEqualTo(16);
+  }
+
+  @Test
+  void trickle_growsNothing() {
+    AdaptivePermits law = law(1);
+
+    for (int i = 0; i < 1_000; i++) {
+      law.ranEmpty(i * 1_000_000_000L, i, 1_000);
+    }
+
+    assertThat(law.permits()).isLessThanOrEqualTo(8);
+  }
+
+  @Test
+  void smallBursts_farApart_growNothing() {
+    AdaptivePermits law = law(1);
+    law.ranEmpty(0, 0, 1_000);
+
+    for (int i = 1; i < 100; i++) {
+      law.ranEmpty(i * 2_000_000_000L, i * 4L, 1_000);
+    }
+
+    assertThat(law.permits()).isEqualTo(4);
+  }
+
+  @Test
+  void slowHandlers_areNeverGivenMoreThanHalfASecondOfWork() {
+    AdaptivePermits law = law(1);
+    long taken = 0;
+
+    for (int i = 1; i < 100; i++) {
+      taken += law.permits();
+      law.ranEmpty(i, taken, 50_000_000);
+    }
+
+    assertThat(law.permits()).isEqualTo(10);
+  }
+
+  @Test
+  void queueThatStands_shrinksByTheSurplus() {
+    AdaptivePermits law = grown();
+    law.tick(seen(0, 10_000, -1, false, 0));
+
+    law.tick(seen(TICK, 10_010, 900, false, 0)); // 200/s: 10 in 50 ms
+
+    assertThat(law.permits()).isEqualTo(1_000 - 890);
+  }
+
+  @Test
+  void queueThatRanEmptyOnce_doesNotShrink() {
+    AdaptivePermits law = grown();
+    law.tick(seen(0, 10_000, -1, false, 0));
+
+    law.tick(seen(TICK, 10_010, 900, true, 0));
+
+    assertThat(law.permits()).isEqualTo(1_000);
+  }
+
+  @Test
+  void noProgress_isNoEvidence() {
+    AdaptivePermits law = grown();
+    law.tick(seen(0, 10_000, -1, false, 0));
+
+    for (int i = 1; i < 100; i++) {
+      law.tick(seen(i * TICK, 10_000, 990, false, 0));
+    }
+
+    assertThat(law.permits()).isEqualTo(1_000);
+  }
+
+  @Test
+  void clockThatStands_changesNothing() {
+    AdaptivePermits law = grown();
+    law.tick(seen(5, 10_000, -1, false, 0));
+
+    law.tick(seen(5, 20_000, 990, false, 0));
+    law.tick(seen(4, 30_000, 990, false, 0));
+
+    assertThat(law.permits()).isEqualTo(1_000);
+  }
+
+  @Test
+  void batchThatOvershoots_fallsToTheLeast_andNotBelow() {
+    AdaptivePermits law = law(1);
+    law.tick(seen(0, 0, -1, false, 0));
+
+    law.tick(seen(TICK, 1, 99, false, 0));
+
+    assertThat(law.permits()).isEqualTo(2);
+  }
+
+  @Test
+  void bytes_capByTheLargestOfLate_andOverTheBudgetOnlyTheLeastIsLeft() {
+    AdaptivePermits law = new AdaptivePermits(PermitPolicy.adaptive().withMaxBytes(1_000_000), 1);
+    law.taken(100_000);
+
+    law.ranEmpty(0, 4, 1_000);
+    assertThat(law.permits()).isEqualTo(10);
+
+    law.tick(seen(0, 10, -1, true, 1_000_001));
+    assertThat(law.permits()).isEqualTo(2);
+  }
+
+  @Test
+  void messageLargerThanTheBudget_leavesTheLeast() {
+    AdaptivePermits law = new AdaptivePermits(PermitPolicy.adaptive().withMaxBytes(10), 1);
+    law.taken(1_000);
+
+    law.tick(seen(0, 0, -1, false, 0));
+    law.tick(seen(TICK, 1, -1, true, 0));
+
+    assertThat(law.permits()).isEqualTo(2);
+  }
+
+  @Test
+  void emptyPayloads_areNoDivisionByZero() {
+    AdaptivePermits law = law(1);
+    law.taken(0);
+
+    law.ranEmpty(0, 4, 1_000);
+
+    assertThat(law.permits()).isEqualTo(64);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void whateverIsSeen_staysWithinTheBounds(long seed) {
+    Random random = new Random(seed);
+    PermitPolicy policy = PermitPolicy.adaptive().withBounds(3, 500).withMaxBytes(100_000);
+    AdaptivePermits law = new AdaptivePermits(policy, 1 + random.nextInt(50));
+    long nanos = 0;
+    long taken = 0;
+
+    for (int i = 0; i < 20_000; i++) {
+      nanos += random.nextInt(100_000_000) - 1_000_000;
+      taken += random.nextInt(1_000);
+      switch (random.nextInt(4)) {
+        case 0 -> law.taken(random.nextInt(200_000));
+        case 1 ->
+            law.ranEmpty(
+                nanos, taken, random.nextInt(10) == 0 ? Double.NaN : random.nextGaussian());
+        case 2 ->
+            law.tick(
+                seen(
+                    nanos,
+                    taken,
+                    random.nextInt(2_000) - 1,
+                    random.nextBoolean(),
+                    random.nextInt(200_000)));
+        default -> law.turnedSlow();
+      }
+      assertThat(law.permits()).isBetween(3, 500);
+    }
+  }
+
+  private static AdaptivePermits grown() {
+    AdaptivePermits law = law(16);
+    long taken = 0;
+    for (int i = 0; i < 10; i++) {
+      taken += law.permits();
+      law.ranEmpty(i, taken, 100);
+    }
+    assertThat(law.permits()).isEqualTo(1_000);
+    return law;
+  }
+
+  // In virtual time: a broker at a distance, one consumer, handlers of a given speed.
+
+  @ParameterizedTest
+  @CsvSource({
+    // workers, handler µs, round trip ms, share of the speed without any limit
+    "1, 10, 0, 0.95",
+    "1, 20, 1, 0.95",
+    "1, 50, 20, 0.90",
+    "16, 1000, 1, 0.95",
+    "16, 1000, 20, 0.90",
+    "1, 50000, 1, 0.95",
+    "1, 50000, 20, 0.95",
+  })
+  void simulation_handlersDoNotWaitForTheNetwork(
+      int workers, long handlerMicros, long roundTripMillis, double share) {
+    Simulation simulation = new Simulation(workers, roundTripMillis * 1_000_000);
+    simulation.handlerNanos = handlerMicros * 1_000;
+    simulation.run(1_000_000_000L); // to find its size
+
+    long before = simulation.done;
+    simulation.run(10_000_000_000L);
+
+    double best = workers * 10e9 / simulation.handlerNanos;
+    assertThat((simulation.done - before) / best).isGreaterThan(share);
+  }
+
+  @Test
+  void simulation_slowHandlerHoldsFew() {
+    Simulation simulation = new Simulation(1, 1_000_000);
+    simulation.handlerNanos = 50_000_000;
+
+    simulation.run(20_000_000_000L);
+
+    assertThat(simulation.mostQueued).isLessThanOrEqualTo(8);
+  }
+
+  @Test
+  void simulation_fastThatTurnsSlow_lets_go_andGrowsBackWithinASecond() {
+    Simulation simulation = new Simulation(1, 1_000_000);
+    simulation.handlerNanos = 10_000;
+    simulation.run(1_000_000_000L);
+    assertThat(simulation.law.permits()).isGreaterThan(64);
+
+    simulation.handlerNanos = 20_000_000;
+    simulation.run(3_000_000_000L);
+    assertThat(simulation.law.permits()).isLessThanOrEqualTo(16);
+
+    simulation.handlerNanos = 10_000;
+    simulation.run(1_000_000_000L);
+    long before = simulation.done;
+    simulation.run(1_000_000_000L);
+    assertThat(simulation.done - before).isGreaterThan(95_000);
+  }
+
+  @Test
+  void simulation_stuckForFiveSeconds_fullSpeedWithinATenthAfter() {
+    Simulation simulation = new Simulation(1, 1_000_000);
+    simulation.handlerNanos = 10_000;
+    simulation.run(1_000_000_000L);
+    simulation.stall(5_000_000_000L);
+
+    simulation.run(5_100_000_000L);
+    long before = simulation.done;
+    simulation.run(1_000_000_000L);
+
+    assertThat(simulation.done - before).isGreaterThan(95_000);
+  }
+
+  /** A broker with an endless backlog that is half a round trip away; events in time order. */
+  private static final class Simulation {
+    private final AdaptivePermits law;
+    private final long halfTrip;
+    private final PriorityQueue<long[]> arrivals =
+        new PriorityQueue<>((a, b) -> Long.compare(a[0], b[0]));
+    private final ArrayDeque<Long> queue = new ArrayDeque<>();
+    private final PriorityQueue<Long> freeAt = new PriorityQueue<>();
+    private long now;
+    private long nextTick = TICK;
+    private long handlerNanos;
+    private double mean;
+    private long taken;
+    private long done;
+    private int granted; // on the way, or queued
+    private int least = Integer.MAX_VALUE;
+    private boolean empty;
+    private int mostQueued;
+
+    private Simulation(int workers, long roundTrip) {
+      law = law(workers);
+      halfTrip = roundTrip / 2;
+      for (int i = 0; i < workers; i++) {
+        freeAt.add(0L);
+      }
+      grant();
+    }
+
+    /** Flow is sent when half of the window was taken, as the client does. */
+    private void grant() {
+      int missing = law.permits() - granted;
+      if (missing > 0 && (missing * 2 >= law.permits() || queue.isEmpty())) {
+        granted += missing;
+        arrivals.add(new long[] {now + 2 * halfTrip + 20_000, missing});
+      }
+    }
+
+    private void stall(long nanos) {
+      long first = freeAt.remove();
+      freeAt.add(Math.max(first, now) + nanos);
+    }
+
+    private void run(long nanos) {
+      long end = now + nanos;
+      boolean looked = false;
+      while (now < end) {
+        while (!arrivals.isEmpty() && arrivals.element()[0] <= now) {
+          for (long n = arrivals.remove()[1]; n > 0; n--) {
+            queue.add(now);
+          }
+          mostQueued = Math.max(mostQueued, queue.size());
+          looked = false;
+        }
+        while (!freeAt.isEmpty() && freeAt.element() <= now) {
+          if (queue.isEmpty()) {
+            if (!looked) {
+              looked = true;
+              empty = true;
+              law.ranEmpty(now, taken, mean);
+              grant();
+            }
+            break;
+          }
+          looked = false;
+          least = Math.min(least, queue.size());
+          queue.remove();
+          granted--;
+          taken++;
+          done++;
+          law.taken(100);
+          freeAt.remove();
+          freeAt.add(now + handlerNanos);
+          mean =
+              mean == 0
+                  ? handlerNanos
+                  : mean + (handlerNanos - mean) * (handlerNanos > mean ? 0.25 : 0.125);
+          grant();
+        }
+        if (now >= nextTick) {
+          nextTick += TICK;
+          law.tick(
+              seen(
+                  now, taken, least == Integer.MAX_VALUE ? -1 : least, empty, queue.size() * 100L));
+          least = Integer.MAX_VALUE;
+          empty = false;
+          grant();
+        }
+        long next = nextTick;
+        if (!arrivals.isEmpty()) {
+          next = Math.min(next, arrivals.element()[0]);
+        }
+        long free = freeAt.element();
+        if (free > now) {
+          next = Math.min(next, free);
+        }
+        now = Math.max(now + 1, next);
+      }
+    }
+  }
+}

@@ -1,0 +1,848 @@
+package io.floatvalve.pulsar;
+
+import io.floatvalve.model.MessagingException;
+import io.floatvalve.model.MessagingException.Kind;
+import io.floatvalve.spi.Broker;
+import io.floatvalve.spi.PublishLink;
+import io.floatvalve.spi.ReceiveLink;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import org.apache.pulsar.client.api.Authentication;
+import org.apache.pulsar.client.api.ClientBuilder;
+import org.apache.pulsar.client.api.PulsarClient;
+import org.apache.pulsar.client.api.PulsarClientException;
+import org.apache.pulsar.client.api.SubscriptionInitialPosition;
+import org.apache.pulsar.client.api.SubscriptionType;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Apache Pulsar.
+ *
+ * <p>Properties whose names begin with {@code floatvalve-} are Floatvalve's own: the types of
+ * headers that are not text, what Pulsar has no field for (content type, message id, correlation
+ * id, reply address), and on copies how often, why and when handling failed. Consumers share one
+ * client and its connections, publishers and copies another.
+ *
+ * <p>Messages to be handled again wait in a topic of the subscription's, {@code
+ * TOPIC-SUBSCRIPTION-RETRY}, and dead letters go to {@code TOPIC-SUBSCRIPTION-DLQ} unless told
+ * otherwise; both are made when first needed. A character of the subscription's name that has a
+ * meaning in a topic's is written as {@code =} and its code.
+ *
+ * <p>Thread-safe. Given to {@code Messaging.over}, which closes it.
+ */
+public final class PulsarBroker implements Broker {
+  private static final long PRIME_STEP_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+  private static final Duration PRIME_MOST = Duration.ofSeconds(1);
+
+  private final Settings settings;
+  private final ScheduledExecutorService ticker;
+  private final boolean bridged;
+  private @Nullable PulsarClient consuming; // guarded by this
+  private @Nullable PulsarClient producing; // guarded by this
+  private boolean closed; // guarded by this
+
+  private PulsarBroker(Settings settings, boolean bridged) {
+    this.settings = settings;
+    this.bridged = bridged;
+    this.ticker =
+        Executors.newSingleThreadScheduledExecutor(
+            task -> {
+              Thread thread = new Thread(task, "floatvalve-pulsar-ticker");
+              thread.setDaemon(true);
+              return thread;
+            });
+  }
+
+  /**
+   * Takes a broker by its address, with the default of everything else. Returns at once: whatever
+   * is opened first connects.
+   *
+   * @param serviceUrl {@code pulsar://host:port} or {@code pulsar+ssl://host:port}, several hosts
+   *     separated by commas
+   * @throws IllegalArgumentException if it is no such address
+   */
+  public static PulsarBroker connect(String serviceUrl) {
+    return connect(Settings.at(serviceUrl));
+  }
+
+  /** Takes a broker. Returns at once: whatever is opened first connects. */
+  public static PulsarBroker connect(Settings settings) {
+    return new PulsarBroker(Objects.requireNonNull(settings, "settings"), PermitBridge.links());
+  }
+
+  /** Takes a broker and does without resizing, as with a client whose queues cannot be resized. */
+  static PulsarBroker connectUnbridged(Settings settings) {
+    return new PulsarBroker(settings, false);
+  }
+
+  @Override
+  public String describe() {
+    return "Pulsar at " + settings.where();
+  }
+
+  @Override
+  public PublishLink openPublish(PublishRequest request, PublishLink.Listener listener) {
+    throw new MessagingException(Kind.INVALID, describe() + " does not publish yet", null);
+  }
+
+  @Override
+  public ReceiveLink openReceive(ReceiveRequest request, ReceiveLink.Listener listener) {
+    long deadline = System.nanoTime() + request.timeout().toNanos();
+    PulsarLink link = null;
+    try {
+      ConsumeSettings consume = nativeSettings(request);
+      Subscription subscription = Subscription.of(consumer(), ticker, request, consume, bridged);
+      List<String> topics = await(subscription.topics(true, true), deadline);
+      Copies copies = new Copies(producer(), request.timeout());
+      link = new PulsarLink(subscription, listener, ticker, copies);
+      await(link.open(topics), deadline);
+      awaitPrimed(link);
+      link.start();
+      return link;
+    } catch (Exception e) {
+      if (link != null) {
+        link.close(Duration.ZERO);
+      }
+      throw failure(request, e);
+    }
+  }
+
+  private static ConsumeSettings nativeSettings(ReceiveRequest request) {
+    Object given = request.nativeSettings();
+    if (given == null) {
+      return ConsumeSettings.defaults();
+    }
+    if (given instanceof ConsumeSettings consume) {
+      return consume;
+    }
+    throw new MessagingException(
+        Kind.INVALID,
+        "the native settings for consuming from Pulsar are a "
+            + ConsumeSettings.class.getCanonicalName()
+            + ", were a "
+            + given.getClass().getName(),
+        null);
+  }
+
+  private static <T> T await(CompletableFuture<T> future, long deadline)
+      throws ExecutionException, TimeoutException, InterruptedException {
+    return future.get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+  }
+
+  /** The permits are added just after the subscription is said to be there. */
+  private static void awaitPrimed(PulsarLink link) {
+    long deadline = System.nanoTime() + PRIME_MOST.toNanos();
+    while (!link.prime() && System.nanoTime() - deadline < 0) {
+      LockSupport.parkNanos(PRIME_STEP_NANOS);
+    }
+  }
+
+  private MessagingException failure(ReceiveRequest request, Exception e) {
+    String from =
+        request.addresses().stream().map(Object::toString).collect(Collectors.joining(", "));
+    String what = "cannot consume from " + from + " of " + describe() + ": ";
+    if (e instanceof InterruptedException) {
+      Thread.currentThread().interrupt();
+      return new MessagingException(Kind.UNREACHABLE, what + "interrupted while waiting", e);
+    }
+    if (e instanceof TimeoutException) {
+      return new MessagingException(
+          Kind.UNREACHABLE, what + "no answer within " + request.timeout(), e);
+    }
+    Throwable cause = Failures.cause(e);
+    if (cause instanceof MessagingException known) {
+      return new MessagingException(known.kind(), what + known.getMessage(), known.getCause());
+    }
+    return new MessagingException(Failures.opening(cause), what + Failures.words(cause), cause);
+  }
+
+  private synchronized PulsarClient consumer() throws PulsarClientException {
+    if (closed) {
+      throw new MessagingException(Kind.CLOSED, "closed", null);
+    }
+    PulsarClient known = consuming;
+    if (known == null) {
+      known = settings.client();
+      consuming = known;
+    }
+    return known;
+  }
+
+  private synchronized PulsarClient producer() throws PulsarClientException {
+    if (closed) {
+      throw new MessagingException(Kind.CLOSED, "closed", null);
+    }
+    PulsarClient known = producing;
+    if (known == null) {
+      known = settings.client();
+      producing = known;
+    }
+    return known;
+  }
+
+  @Override
+  public void close(Duration timeout) {
+    List<PulsarClient> open;
+    synchronized (this) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      open = Arrays.asList(consuming, producing);
+    }
+    ticker.shutdownNow();
+    CompletableFuture<?>[] closing =
+        open.stream()
+            .filter(Objects::nonNull)
+            .map(PulsarClient::closeAsync)
+            .toArray(CompletableFuture<?>[]::new);
+    try {
+      CompletableFuture.allOf(closing).get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      cut(open);
+    } catch (ExecutionException | TimeoutException e) {
+      cut(open);
+    }
+  }
+
+  /** Shutting down waits for the client's threads, so another thread does it. */
+  private static void cut(List<PulsarClient> open) {
+    Thread cutter =
+        new Thread(
+            () -> {
+              for (PulsarClient each : open) {
+                try {
+                  if (each != null) {
+                    each.shutdown();
+                  }
+                } catch (PulsarClientException | RuntimeException e) {
+                  org.slf4j.LoggerFactory.getLogger(PulsarBroker.class)
+                      .debug("cutting a client: {}", Failures.words(e));
+                }
+              }
+            },
+            "floatvalve-pulsar-cut");
+    cutter.setDaemon(true);
+    cutter.start();
+  }
+
+  @Override
+  public String toString() {
+    return "PulsarBroker[" + describe() + "]";
+  }
+
+  private static Duration within(String name, Duration value, Duration least, Duration most) {
+    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+      throw new IllegalArgumentException(
+          name + " must be from " + least + " to " + most + ", was " + value);
+    }
+    return value;
+  }
+
+  private static int within(String name, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          name + " must be from " + least + " to " + most + ", was " + value);
+    }
+    return value;
+  }
+
+  private static @Nullable String notEmpty(String name, @Nullable String value) {
+    if (value != null && value.isEmpty()) {
+      throw new IllegalArgumentException(name + " must not be empty");
+    }
+    return value;
+  }
+
+  /**
+   * Where and how to connect. Immutable; each {@code with} method returns a changed copy.
+   *
+   * <p>Values out of range are refused with an {@link IllegalArgumentException} that gives the
+   * range and the value; secrets are never shown.
+   */
+  public static final class Settings {
+    private final String serviceUrl;
+    private final @Nullable String listenerName;
+    private final @Nullable String adminUrl;
+    private final @Nullable Path trustedCertificates;
+    private final boolean hostNameVerification;
+    private final @Nullable Authentication authentication;
+    private final Duration connectTimeout;
+    private final Duration operationTimeout;
+    private final Duration keepAlive;
+    private final int ioThreads;
+
+    private Settings(Connection v) {
+      serviceUrl = checked(v.serviceUrl);
+      listenerName = notEmpty("listenerName", v.listenerName);
+      adminUrl = notEmpty("adminUrl", v.adminUrl);
+      trustedCertificates = v.trustedCertificates;
+      hostNameVerification = v.hostNameVerification;
+      authentication = v.authentication;
+      connectTimeout =
+          within("connectTimeout", v.connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
+      operationTimeout =
+          within("operationTimeout", v.operationTimeout, Duration.ofMillis(1), Duration.ofHours(1));
+      keepAlive = within("keepAlive", v.keepAlive, Duration.ofSeconds(1), Duration.ofHours(1));
+      ioThreads = within("ioThreads", v.ioThreads, 1, 256);
+      if (trustedCertificates != null && !serviceUrl.startsWith("pulsar+ssl://")) {
+        throw new IllegalArgumentException(
+            "trustedCertificates need an address that begins with pulsar+ssl://, was " + where());
+      }
+    }
+
+    private static String checked(String serviceUrl) {
+      boolean known = serviceUrl.startsWith("pulsar://") || serviceUrl.startsWith("pulsar+ssl://");
+      if (!known) {
+        throw new IllegalArgumentException("serviceUrl must begin with pulsar:// or pulsar+ssl://");
+      }
+      String first = serviceUrl.split(",", 2)[0];
+      try {
+        URI uri = new URI(first);
+        if (uri.getRawUserInfo() != null || serviceUrl.contains("@")) {
+          throw new IllegalArgumentException(
+              "serviceUrl holds a user or password; give them by withAuthentication");
+        }
+        if (uri.getHost() == null) {
+          throw new IllegalArgumentException("serviceUrl names no host: " + first);
+        }
+      } catch (URISyntaxException e) {
+        throw new IllegalArgumentException("serviceUrl is no address: " + e.getReason(), e);
+      }
+      return serviceUrl;
+    }
+
+    /**
+     * Returns settings for this address, with the default of everything else.
+     *
+     * @param serviceUrl {@code pulsar://host:port} or {@code pulsar+ssl://host:port}, several hosts
+     *     separated by commas
+     * @throws IllegalArgumentException if it is no such address, or holds a user or password
+     */
+    public static Settings at(String serviceUrl) {
+      Connection v = new Connection();
+      v.serviceUrl = Objects.requireNonNull(serviceUrl, "serviceUrl");
+      return new Settings(v);
+    }
+
+    String where() {
+      return serviceUrl.substring(serviceUrl.indexOf("://") + 3);
+    }
+
+    PulsarClient client() throws PulsarClientException {
+      ClientBuilder b =
+          PulsarClient.builder()
+              .serviceUrl(serviceUrl)
+              .connectionTimeout((int) connectTimeout.toMillis(), TimeUnit.MILLISECONDS)
+              .operationTimeout((int) operationTimeout.toMillis(), TimeUnit.MILLISECONDS)
+              .lookupTimeout((int) operationTimeout.toMillis(), TimeUnit.MILLISECONDS)
+              .keepAliveInterval((int) keepAlive.toSeconds(), TimeUnit.SECONDS)
+              .ioThreads(ioThreads)
+              .enableTlsHostnameVerification(hostNameVerification)
+              .allowTlsInsecureConnection(false);
+      keepStatistics(b);
+      if (listenerName != null) {
+        b.listenerName(listenerName);
+      }
+      if (trustedCertificates != null) {
+        b.tlsTrustCertsFilePath(trustedCertificates.toString());
+      }
+      if (authentication != null) {
+        b.authentication(authentication);
+      }
+      return b.build();
+    }
+
+    @SuppressWarnings("deprecation") // where alone the client counts what it could not read
+    private static void keepStatistics(ClientBuilder b) {
+      b.statsInterval(1, TimeUnit.DAYS);
+    }
+
+    /** Returns the address as it was given. */
+    public String serviceUrl() {
+      return serviceUrl;
+    }
+
+    /** Returns which of the broker's listeners is used, or null for its default. */
+    public @Nullable String listenerName() {
+      return listenerName;
+    }
+
+    /**
+     * Sets which of the broker's advertised listeners is used, for a broker behind a proxy.
+     *
+     * @param listenerName not empty; null, the default, for the broker's default
+     */
+    public Settings withListenerName(@Nullable String listenerName) {
+      Connection v = values();
+      v.listenerName = listenerName;
+      return new Settings(v);
+    }
+
+    /** Returns the address of the broker's admin interface, or null if none is known. */
+    public @Nullable String adminUrl() {
+      return adminUrl;
+    }
+
+    /**
+     * Sets the address of the broker's admin interface, for explanations that only the broker can
+     * confirm. Nothing else needs it.
+     *
+     * @param adminUrl {@code http://host:port}; null, the default, for none
+     */
+    public Settings withAdminUrl(@Nullable String adminUrl) {
+      Connection v = values();
+      v.adminUrl = adminUrl;
+      return new Settings(v);
+    }
+
+    /**
+     * Sets the certificates that are trusted, in a PEM file.
+     *
+     * @param trustedCertificates null, the default, for those of the JVM
+     * @throws IllegalArgumentException if the address is not {@code pulsar+ssl://}
+     */
+    public Settings withTrustedCertificates(@Nullable Path trustedCertificates) {
+      Connection v = values();
+      v.trustedCertificates = trustedCertificates;
+      return new Settings(v);
+    }
+
+    /**
+     * Sets whether the broker's certificate must be for the host that was asked for.
+     *
+     * @param hostNameVerification true by default; without, anyone with a trusted certificate can
+     *     be the broker
+     */
+    public Settings withHostNameVerification(boolean hostNameVerification) {
+      Connection v = values();
+      v.hostNameVerification = hostNameVerification;
+      return new Settings(v);
+    }
+
+    /**
+     * Sets who we are to the broker: a plugin of the client's, such as for tokens or TLS keys.
+     *
+     * @param authentication null, the default, for nobody
+     */
+    public Settings withAuthentication(@Nullable Authentication authentication) {
+      Connection v = values();
+      v.authentication = authentication;
+      return new Settings(v);
+    }
+
+    /**
+     * Sets how long a TCP connection may take to be made.
+     *
+     * @param connectTimeout from 1 ms to 1 hour; 5 s by default
+     */
+    public Settings withConnectTimeout(Duration connectTimeout) {
+      Connection v = values();
+      v.connectTimeout = connectTimeout;
+      return new Settings(v);
+    }
+
+    /**
+     * Sets how long the client waits for an answer of the broker's to one request, such as a lookup
+     * or a subscription. What opens a consumer is bounded by its {@code openTimeout} as well.
+     *
+     * @param operationTimeout from 1 ms to 1 hour; 10 s by default
+     */
+    public Settings withOperationTimeout(Duration operationTimeout) {
+      Connection v = values();
+      v.operationTimeout = operationTimeout;
+      return new Settings(v);
+    }
+
+    /**
+     * Sets after which time of silence the broker is asked whether it is still there; after twice
+     * that the connection is given up.
+     *
+     * @param keepAlive from 1 s to 1 hour, in whole seconds; 30 s by default
+     */
+    public Settings withKeepAlive(Duration keepAlive) {
+      Connection v = values();
+      v.keepAlive = keepAlive;
+      return new Settings(v);
+    }
+
+    /**
+     * Sets how many threads of the client read and write the connections, of consumers and of
+     * publishers each.
+     *
+     * @param ioThreads from 1 to 256; 1 by default
+     */
+    public Settings withIoThreads(int ioThreads) {
+      Connection v = values();
+      v.ioThreads = ioThreads;
+      return new Settings(v);
+    }
+
+    private Connection values() {
+      Connection v = new Connection();
+      v.serviceUrl = serviceUrl;
+      v.listenerName = listenerName;
+      v.adminUrl = adminUrl;
+      v.trustedCertificates = trustedCertificates;
+      v.hostNameVerification = hostNameVerification;
+      v.authentication = authentication;
+      v.connectTimeout = connectTimeout;
+      v.operationTimeout = operationTimeout;
+      v.keepAlive = keepAlive;
+      v.ioThreads = ioThreads;
+      return v;
+    }
+
+    /** Names where to connect; never who we are. */
+    @Override
+    public String toString() {
+      return "Settings["
+          + where()
+          + (listenerName == null ? "" : ", listener " + listenerName)
+          + "]";
+    }
+
+    /** What the one constructor checks; holds the defaults. */
+    private static final class Connection {
+      private String serviceUrl = "";
+      private @Nullable String listenerName;
+      private @Nullable String adminUrl;
+      private @Nullable Path trustedCertificates;
+      private boolean hostNameVerification = true;
+      private @Nullable Authentication authentication;
+      private Duration connectTimeout = Duration.ofSeconds(5);
+      private Duration operationTimeout = Duration.ofSeconds(10);
+      private Duration keepAlive = Duration.ofSeconds(30);
+      private int ioThreads = 1;
+    }
+  }
+
+  /**
+   * What only Pulsar has, for consuming. Given by {@code ConsumerSettings.withNative}. Immutable;
+   * each {@code with} method returns a changed copy.
+   */
+  public static final class ConsumeSettings {
+    private final @Nullable String subscriptionName;
+    private final @Nullable SubscriptionType subscriptionType;
+    private final SubscriptionInitialPosition initialPosition;
+    private final Map<String, String> subscriptionProperties;
+    private final @Nullable String consumerName;
+    private final int priorityLevel;
+    private final boolean readCompacted;
+    private final boolean receipts;
+    private final Duration acknowledgementDelay;
+    private final Duration ackTimeout;
+    private final @Nullable String retryTopic;
+    private final @Nullable String deadLetterTopic;
+    private final @Nullable String deadLetterSubscription;
+    private final Duration partitionsCheck;
+
+    private ConsumeSettings(Values v) {
+      subscriptionName = notEmpty("subscriptionName", v.subscriptionName);
+      subscriptionType = v.subscriptionType;
+      initialPosition = Objects.requireNonNull(v.initialPosition, "initialPosition");
+      subscriptionProperties = Map.copyOf(v.subscriptionProperties);
+      consumerName = notEmpty("consumerName", v.consumerName);
+      priorityLevel = within("priorityLevel", v.priorityLevel, 0, 1_000);
+      readCompacted = v.readCompacted;
+      receipts = v.receipts;
+      acknowledgementDelay =
+          within(
+              "acknowledgementDelay", v.acknowledgementDelay, Duration.ZERO, Duration.ofMinutes(1));
+      ackTimeout = v.ackTimeout;
+      if (!ackTimeout.isZero()) {
+        within("ackTimeout, if not zero,", ackTimeout, Duration.ofSeconds(1), Duration.ofDays(1));
+      }
+      retryTopic = notEmpty("retryTopic", v.retryTopic);
+      deadLetterTopic = notEmpty("deadLetterTopic", v.deadLetterTopic);
+      deadLetterSubscription = notEmpty("deadLetterSubscription", v.deadLetterSubscription);
+      partitionsCheck =
+          within("partitionsCheck", v.partitionsCheck, Duration.ofMillis(100), Duration.ofDays(1));
+    }
+
+    /** Returns the default of everything. */
+    public static ConsumeSettings defaults() {
+      return new ConsumeSettings(new Values());
+    }
+
+    @Nullable String subscriptionName() {
+      return subscriptionName;
+    }
+
+    /**
+     * Sets the name of the subscription, instead of the consumer's group. Another group than this
+     * is refused.
+     *
+     * @param subscriptionName not empty; null, the default, for the group
+     */
+    public ConsumeSettings withSubscriptionName(@Nullable String subscriptionName) {
+      Values v = values();
+      v.subscriptionName = subscriptionName;
+      return new ConsumeSettings(v);
+    }
+
+    @Nullable SubscriptionType subscriptionType() {
+      return subscriptionType;
+    }
+
+    /**
+     * Sets the type of the subscription, instead of what the ordering asks for. A type that does
+     * not keep that ordering is refused when the consumer is opened; one that keeps more is not.
+     *
+     * @param subscriptionType null, the default, for Shared (no ordering), Key_Shared (by key) or
+     *     Failover (total)
+     */
+    public ConsumeSettings withSubscriptionType(@Nullable SubscriptionType subscriptionType) {
+      Values v = values();
+      v.subscriptionType = subscriptionType;
+      return new ConsumeSettings(v);
+    }
+
+    SubscriptionInitialPosition initialPosition() {
+      return initialPosition;
+    }
+
+    /**
+     * Sets where a subscription begins that did not exist before; of an existing one it changes
+     * nothing. Partitions that are added later are read from their beginning.
+     *
+     * @param initialPosition {@code Latest} by default, as Pulsar has it: what was published before
+     *     is not delivered
+     */
+    public ConsumeSettings withInitialPosition(SubscriptionInitialPosition initialPosition) {
+      Values v = values();
+      v.initialPosition = initialPosition;
+      return new ConsumeSettings(v);
+    }
+
+    Map<String, String> subscriptionProperties() {
+      return subscriptionProperties;
+    }
+
+    /** Sets properties of a subscription that did not exist before; none by default. */
+    public ConsumeSettings withSubscriptionProperties(Map<String, String> properties) {
+      Values v = values();
+      v.subscriptionProperties = properties;
+      return new ConsumeSettings(v);
+    }
+
+    @Nullable String consumerName() {
+      return consumerName;
+    }
+
+    /**
+     * Sets what the consumer is called in the broker's statistics. Under Failover the consumer
+     * whose name comes first is served.
+     *
+     * @param consumerName null, the default, for a random one
+     */
+    public ConsumeSettings withConsumerName(@Nullable String consumerName) {
+      Values v = values();
+      v.consumerName = consumerName;
+      return new ConsumeSettings(v);
+    }
+
+    int priorityLevel() {
+      return priorityLevel;
+    }
+
+    /**
+     * Sets the rank among consumers of a Shared or Failover subscription: a lower number is served
+     * first.
+     *
+     * @param priorityLevel from 0, the default, to 1,000
+     */
+    public ConsumeSettings withPriorityLevel(int priorityLevel) {
+      Values v = values();
+      v.priorityLevel = priorityLevel;
+      return new ConsumeSettings(v);
+    }
+
+    boolean readCompacted() {
+      return readCompacted;
+    }
+
+    /** Sets whether a compacted topic is read as such; false by default. */
+    public ConsumeSettings withReadCompacted(boolean readCompacted) {
+      Values v = values();
+      v.readCompacted = readCompacted;
+      return new ConsumeSettings(v);
+    }
+
+    boolean receipts() {
+      return receipts;
+    }
+
+    /**
+     * Sets whether the broker confirms acknowledgements. Draining a consumer then waits for that;
+     * without, it waits until they are on the wire. Costs an answer for each group of
+     * acknowledgements.
+     *
+     * @param receipts false by default
+     */
+    public ConsumeSettings withReceipts(boolean receipts) {
+      Values v = values();
+      v.receipts = receipts;
+      return new ConsumeSettings(v);
+    }
+
+    Duration acknowledgementDelay() {
+      return acknowledgementDelay;
+    }
+
+    /**
+     * Sets how long acknowledgements are collected before they are sent. What was not sent when the
+     * process dies is delivered again.
+     *
+     * @param acknowledgementDelay from 0, each at once, to 1 minute; 100 ms by default
+     */
+    public ConsumeSettings withAcknowledgementDelay(Duration acknowledgementDelay) {
+      Values v = values();
+      v.acknowledgementDelay = acknowledgementDelay;
+      return new ConsumeSettings(v);
+    }
+
+    Duration ackTimeout() {
+      return ackTimeout;
+    }
+
+    /**
+     * Sets after which time the client asks for a message again that was taken and not settled. It
+     * does not know whether a handler is still at work on it, so below the longest handling it
+     * makes every message come twice.
+     *
+     * @param ackTimeout from 1 s to 1 day; zero, the default, for never
+     */
+    public ConsumeSettings withAckTimeout(Duration ackTimeout) {
+      Values v = values();
+      v.ackTimeout = ackTimeout;
+      return new ConsumeSettings(v);
+    }
+
+    @Nullable String retryTopic() {
+      return retryTopic;
+    }
+
+    /**
+     * Sets the topic in which messages wait to be handled again. It belongs to one subscription.
+     *
+     * @param retryTopic null, the default, for {@code TOPIC-SUBSCRIPTION-RETRY}
+     */
+    public ConsumeSettings withRetryTopic(@Nullable String retryTopic) {
+      Values v = values();
+      v.retryTopic = retryTopic;
+      return new ConsumeSettings(v);
+    }
+
+    @Nullable String deadLetterTopic() {
+      return deadLetterTopic;
+    }
+
+    /**
+     * Sets the topic of dead letters, as the consumer's own settings do, which must not name
+     * another.
+     *
+     * @param deadLetterTopic null, the default, for {@code TOPIC-SUBSCRIPTION-DLQ}
+     */
+    public ConsumeSettings withDeadLetterTopic(@Nullable String deadLetterTopic) {
+      Values v = values();
+      v.deadLetterTopic = deadLetterTopic;
+      return new ConsumeSettings(v);
+    }
+
+    @Nullable String deadLetterSubscription() {
+      return deadLetterSubscription;
+    }
+
+    /**
+     * Sets the subscription that keeps dead letters: without any, Pulsar forgets a message at once.
+     * It is made before the first one is sent.
+     *
+     * @param deadLetterSubscription null, the default, for the name of the consumer's own
+     */
+    public ConsumeSettings withDeadLetterSubscription(@Nullable String deadLetterSubscription) {
+      Values v = values();
+      v.deadLetterSubscription = deadLetterSubscription;
+      return new ConsumeSettings(v);
+    }
+
+    Duration partitionsCheck() {
+      return partitionsCheck;
+    }
+
+    /**
+     * Sets how often the broker is asked whether partitions were added, or retries of a sibling's
+     * wait.
+     *
+     * @param partitionsCheck from 100 ms to 1 day; 1 minute by default
+     */
+    public ConsumeSettings withPartitionsCheck(Duration partitionsCheck) {
+      Values v = values();
+      v.partitionsCheck = partitionsCheck;
+      return new ConsumeSettings(v);
+    }
+
+    private Values values() {
+      Values v = new Values();
+      v.subscriptionName = subscriptionName;
+      v.subscriptionType = subscriptionType;
+      v.initialPosition = initialPosition;
+      v.subscriptionProperties = subscriptionProperties;
+      v.consumerName = consumerName;
+      v.priorityLevel = priorityLevel;
+      v.readCompacted = readCompacted;
+      v.receipts = receipts;
+      v.acknowledgementDelay = acknowledgementDelay;
+      v.ackTimeout = ackTimeout;
+      v.retryTopic = retryTopic;
+      v.deadLetterTopic = deadLetterTopic;
+      v.deadLetterSubscription = deadLetterSubscription;
+      v.partitionsCheck = partitionsCheck;
+      return v;
+    }
+
+    @Override
+    public String toString() {
+      return "ConsumeSettings["
+          + (subscriptionName == null ? "" : "subscription " + subscriptionName + ", ")
+          + (subscriptionType == null ? "" : "type " + subscriptionType + ", ")
+          + "from "
+          + initialPosition
+          + (receipts ? ", receipts" : "")
+          + "]";
+    }
+
+    /** What the one constructor checks; holds the defaults. */
+    private static final class Values {
+      private @Nullable String subscriptionName;
+      private @Nullable SubscriptionType subscriptionType;
+      private SubscriptionInitialPosition initialPosition = SubscriptionInitialPosition.Latest;
+      private Map<String, String> subscriptionProperties = Map.of();
+      private @Nullable String consumerName;
+      private int priorityLevel;
+      private boolean readCompacted;
+      private boolean receipts;
+      private Duration acknowledgementDelay = Duration.ofMillis(100);
+      private Duration ackTimeout = Duration.ZERO;
+      private @Nullable String retryTopic;
+      private @Nullable String deadLetterTopic;
+      private @Nullable String deadLetterSubscription;
+      private Duration partitionsCheck = Duration.ofMinutes(1);
+    }
+  }
+}
