@@ -41,8 +41,9 @@ package io.floatvalve.publish;
  *       window is halved for one round. Two windows {@code W} and {@code qW} with round trips
  *       {@code R} and {@code R'} lie on a line whose end at no window is {@code (R' - q R) / (1 -
  *       q)}. Where that is at least half of {@code R'}, the way has become longer: it is the new
- *       base, to be probed in 200 ms, and the window is restored. Else the broker is slower, the window stays halved, and
- *       is halved again until it fits. The window never goes below a half on suspicion.
+ *       base, to be probed in 200 ms, and the window is restored. Else the broker is slower, the
+ *       window stays halved, and is halved again until it fits. The window never goes below a half
+ *       on suspicion.
  *   <li><b>A pause or one slow answer</b> raises the mean of two rounds at most, and then the
  *       halved window shows that it is over: the window is restored.
  *   <li><b>Who is the limit.</b> A round in which fewer than half of the answers found messages
