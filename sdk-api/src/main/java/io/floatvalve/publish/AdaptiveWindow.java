@@ -46,6 +46,7 @@ package io.floatvalve.publish;
  *       on suspicion.
  *   <li><b>A pause or one slow answer</b> raises the mean of two rounds at most, and then the
  *       halved window shows that it is over: the window is restored.
+ *   <li><b>Silence</b> ends a probe or a check: what is never answered must not fill a low window.
  *   <li><b>Who is the limit.</b> A round in which fewer than half of the answers found messages
  *       waiting to be sent, or the window was less than half used on average, changes nothing: the
  *       application was the limit. If it was less than a quarter used, nothing of ours waited at
@@ -106,6 +107,7 @@ final class AdaptiveWindow {
   private int roundsAbove;
   private double suspectNanos; // the round trip that led to a check
   private long probeAt;
+  private long answeredNanos;
 
   // of the round
   private long startNanos;
@@ -151,6 +153,7 @@ final class AdaptiveWindow {
    */
   int answered(
       long now, int settledNow, double roundTripNanos, long sent, long settled, boolean waiting) {
+    answeredNanos = now;
     if (baseNanos < 0) {
       baseNanos = roundTripNanos / settledNow;
       lastProbeNanos = baseNanos;
@@ -186,6 +189,24 @@ final class AdaptiveWindow {
           }
         }
       }
+    }
+    return limit;
+  }
+
+  /**
+   * Ends a probe or a check to which no answer comes: messages that are never answered fill a
+   * lowered window. Called some times a second.
+   *
+   * @param now by the clock of {@link #answered}
+   * @param sent how many were sent on the link so far
+   * @return {@link #limit()}
+   */
+  int tick(long now, long sent) {
+    if (phase != Phase.STEADY
+        && phase != Phase.REFILL
+        && now - answeredNanos > Math.max(LONG_ROUND_NANOS, 2 * targetNanos())) {
+      probeAt = nextProbe(now);
+      restore(now, sent);
     }
     return limit;
   }

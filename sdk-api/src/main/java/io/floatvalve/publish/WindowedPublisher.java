@@ -721,6 +721,7 @@ final class WindowedPublisher implements Publisher {
   void tick(long now) {
     Incarnation retired = null;
     String detail = "";
+    boolean wake;
     lock.lock();
     try {
       while (head != null && now - head.queuedNanos >= maxWaitNanos) {
@@ -755,8 +756,15 @@ final class WindowedPublisher implements Publisher {
         retired = at;
         detail = "no answer to its oldest message for " + settings.confirmTimeout().multipliedBy(2);
       }
+      if (law != null) {
+        window.limit(law.tick(now, window.next() - 1));
+      }
+      wake = takeTurn();
     } finally {
       lock.unlock();
+    }
+    if (wake) {
+      side.sender().ready(this);
     }
     if (retired != null) {
       side.tell(new Event.LinkRetired(Instant.now(), who, retired.number, detail));

@@ -234,6 +234,16 @@ final class AdaptiveWindowTest {
   }
 
   @Test
+  void confirmsThatNeverCome_leaveTheWindowOpen() {
+    SimulatedBroker broker =
+        broker(3, model -> model.lost = sequence -> sequence > 50_000 && sequence <= 50_020);
+    Flow flow = broker.adaptive();
+    broker.run(8 * SECOND);
+
+    assertThat(flow.perSecond(4 * SECOND, 8 * SECOND)).isGreaterThan(18_000);
+  }
+
+  @Test
   void window_doesNotGrowWhileTheApplicationIsTheLimit() {
     SimulatedBroker broker = broker(3, model -> {});
     Flow flow = broker.adaptive();

@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.function.IntSupplier;
+import java.util.function.LongPredicate;
 import java.util.function.LongToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +41,7 @@ final class SimulatedBroker {
     long freezeNanos;
     long strayEvery; // each so many-th message of a flow is answered late
     double strayNanos;
+    LongPredicate lost = sequence -> false; // a flow's messages that are never answered
   }
 
   private record Event(long at, long order, Runnable what) {}
@@ -107,6 +109,12 @@ final class SimulatedBroker {
       }
       sending = true;
       at(now + 8_000, this::sendNext); // what a send costs the publisher
+    }
+
+    private void tick() {
+      law().tick(now + clockOffset, sent);
+      pump();
+      at(now + 20 * MS, this::tick);
     }
 
     private void sendNext() {
@@ -190,6 +198,9 @@ final class SimulatedBroker {
     flows.add(flow);
     flow.startedAt = startsAt;
     at(startsAt, flow::pump);
+    if (flow.law != null) {
+      at(startsAt, flow::tick);
+    }
     return flow;
   }
 
@@ -261,6 +272,9 @@ final class SimulatedBroker {
   private void served(List<Sent> batch) {
     busy = false;
     for (Sent message : batch) {
+      if (model.lost.test(message.sequence)) {
+        continue;
+      }
       if (model.strayEvery > 0 && message.sequence % model.strayEvery == 0) {
         at(now + (long) model.strayNanos, () -> ack(message.flow, List.of(message)));
       } else {
