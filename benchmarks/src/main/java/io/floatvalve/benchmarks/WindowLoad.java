@@ -15,6 +15,7 @@ import io.floatvalve.rabbit.RabbitBroker;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.FaultProxy.Direction;
 import io.floatvalve.testkit.RabbitNode;
+import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -134,8 +135,9 @@ public final class WindowLoad implements Callable<Integer> {
     double best = 0;
     double p50Of50 = Double.NaN;
     for (int window : windows) {
-      best = Math.max(best, median(runs.get(window), Run::rate));
-      p50Of50 = window == 50 ? median(runs.get(window), Run::p50Millis) : p50Of50;
+      best = Math.max(best, median(runs.getOrDefault(window, List.of()), Run::rate));
+      p50Of50 =
+          window == 50 ? median(runs.getOrDefault(window, List.of()), Run::p50Millis) : p50Of50;
     }
     System.out.printf(
         Locale.ROOT,
@@ -144,7 +146,7 @@ public final class WindowLoad implements Callable<Integer> {
         size,
         rtt);
     for (int window : all) {
-      List<Run> of = runs.get(window);
+      List<Run> of = runs.getOrDefault(window, List.of());
       double[] rates = of.stream().mapToDouble(Run::rate).sorted().toArray();
       System.out.printf(
           Locale.ROOT,
@@ -165,9 +167,8 @@ public final class WindowLoad implements Callable<Integer> {
     }
   }
 
-  private static double median(@Nullable List<Run> runs, ToDoubleFunction<Run> figure) {
-    double[] values =
-        runs == null ? new double[] {0} : runs.stream().mapToDouble(figure).sorted().toArray();
+  private static double median(List<Run> runs, ToDoubleFunction<Run> figure) {
+    double[] values = runs.stream().mapToDouble(figure).sorted().toArray();
     return values[values.length / 2];
   }
 
@@ -268,7 +269,6 @@ public final class WindowLoad implements Callable<Integer> {
   private final class Feed implements AutoCloseable {
     private final String queue;
     private final Publisher publisher;
-    private final Thread thread;
     private volatile byte[] payload;
     private volatile long everyNanos;
     private volatile boolean closed;
@@ -287,7 +287,8 @@ public final class WindowLoad implements Callable<Integer> {
                   .withMaxWait(Duration.ofSeconds(60))
                   .withConfirmTimeout(Duration.ofSeconds(60))
                   .withCloseTimeout(Duration.ofSeconds(20)));
-      thread = new Thread(this::feed, queue);
+      Thread thread = new Thread(this::feed, queue);
+      thread.setDaemon(true);
       thread.start();
     }
 
@@ -365,11 +366,10 @@ public final class WindowLoad implements Callable<Integer> {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() throws IOException {
       closed = true;
       delay(0);
-      thread.join();
-      publisher.close();
+      publisher.close(); // a feed that waits for room ends with it
       admin.queueDelete(queue);
     }
   }
