@@ -14,6 +14,7 @@ import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.rabbit.RabbitBroker;
 import io.floatvalve.testkit.RabbitNode;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,6 +26,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
@@ -151,7 +153,7 @@ public final class PublishLoad implements Callable<Integer> {
       String what,
       List<Run> a,
       List<Run> b,
-      java.util.function.ToDoubleFunction<Run> figure) {
+      ToDoubleFunction<Run> figure) {
     double[] ratios = new double[a.size()];
     for (int i = 0; i < ratios.length; i++) {
       ratios[i] = figure.applyAsDouble(b.get(i)) / figure.applyAsDouble(a.get(i));
@@ -170,7 +172,7 @@ public final class PublishLoad implements Callable<Integer> {
         ratios[ratios.length - 1]);
   }
 
-  private static double median(List<Run> runs, java.util.function.ToDoubleFunction<Run> figure) {
+  private static double median(List<Run> runs, ToDoubleFunction<Run> figure) {
     double[] values = runs.stream().mapToDouble(figure).sorted().toArray();
     return values[values.length / 2];
   }
@@ -271,8 +273,8 @@ public final class PublishLoad implements Callable<Integer> {
     }
 
     @Override
-    public void close() throws Exception {
-      channel.close();
+    public void close() throws IOException {
+      channel.abort();
     }
   }
 }

@@ -41,6 +41,7 @@ final class WindowedPublisher implements Publisher {
    */
   private static final int TURN_MESSAGES = 256;
   private static final int TURN_BYTES = 1 << 20;
+  private static final long LOSS_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
   private static final long STABLE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long MIN_CLOSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
   private static final long COMPLETE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -57,6 +58,7 @@ final class WindowedPublisher implements Publisher {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition room = lock.newCondition();
+  private final Condition loss = lock.newCondition();
   // guarded by lock, all below
   private Life life = Life.RECOVERING;
   private @Nullable Incarnation current;
@@ -309,7 +311,22 @@ final class WindowedPublisher implements Publisher {
     }
   }
 
+  /**
+   * Gives a link up to which a write failed. The reader thread comes first, for a moment: it knows
+   * better what happened, and answers may lie unread that came before.
+   */
   private void writeFailed(Incarnation at, Exception e) {
+    lock.lock();
+    try {
+      long left = LOSS_NANOS;
+      while (current == at && left > 0) {
+        left = loss.awaitNanos(left);
+      }
+    } catch (InterruptedException interrupt) {
+      Thread.currentThread().interrupt(); // nobody interrupts the sender; if so, do not wait
+    } finally {
+      lock.unlock();
+    }
     if (lose(at, Unknown.Cause.WRITE_FAILED, false, "write failed: " + e)) {
       at.link().abort();
     }
@@ -546,6 +563,7 @@ final class WindowedPublisher implements Publisher {
         return false;
       }
       current = null;
+      loss.signalAll();
       life = life.on(Life.Event.LOST);
       flowReason = "";
       lastLoss = detail;

@@ -64,6 +64,18 @@ final class AdaptivePermitsTest {
   }
 
   @Test
+  void smallBursts_farApart_growNothing() {
+    AdaptivePermits law = law(1);
+    law.ranEmpty(0, 0, 1_000);
+
+    for (int i = 1; i < 100; i++) {
+      law.ranEmpty(i * 2_000_000_000L, i * 4L, 1_000);
+    }
+
+    assertThat(law.permits()).isEqualTo(4);
+  }
+
+  @Test
   void slowHandlers_areNeverGivenMoreThanHalfASecondOfWork() {
     AdaptivePermits law = law(1);
     long taken = 0;

@@ -263,7 +263,7 @@ class WindowedPublisherTest {
   @Test
   void confirmTimeout_isUnknown_keepsThePlace_andCountsALateConfirm() throws Exception {
     var publisher =
-        side.open(settings().withConfirmTimeout(Duration.ofMillis(200)).withMaxInFlight(1));
+        side.open(settings().withConfirmTimeout(Duration.ofSeconds(1)).withMaxInFlight(1));
     var link = broker.nextLink();
     var first = publisher.publish(text("a"));
     link.awaitSent(1);
@@ -299,7 +299,7 @@ class WindowedPublisherTest {
 
   @Test
   void blockedLink_isNotRetired() throws Exception {
-    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(50)));
+    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(500)));
     var link = broker.nextLink();
     var first = publisher.publish(text("a"));
     link.awaitSent(1);
@@ -307,12 +307,12 @@ class WindowedPublisherTest {
     assertThat(((Unknown) outcome(first)).detail()).contains("low on memory");
 
     await()
-        .pollDelay(Duration.ofMillis(300))
-        .until(() -> publisher.status().oldestInFlight().toMillis() > 200);
+        .pollDelay(Duration.ofMillis(1_200))
+        .until(() -> publisher.status().oldestInFlight().toMillis() > 1_000);
 
     assertThat(broker.links).hasSize(1);
     link.listener.unblocked(); // the answers of what was blocked need some time, too
-    await().pollDelay(Duration.ofMillis(60)).until(() -> true);
+    await().pollDelay(Duration.ofMillis(100)).until(() -> true);
     assertThat(broker.links).hasSize(1);
     link.listener.confirmed(1, false, null);
     assertThat(publisher.status().lateConfirms()).isEqualTo(1);

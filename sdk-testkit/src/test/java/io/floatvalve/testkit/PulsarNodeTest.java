@@ -2,10 +2,14 @@ package io.floatvalve.testkit;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.Producer;
@@ -32,6 +36,40 @@ class PulsarNodeTest {
 
       assertThat(consume(node, "orders", 3)).containsExactly("a", "b", "c");
     }
+  }
+
+  @Test
+  void pausedNode_answersNothingUntilResumed(PulsarNode shared) throws Exception {
+    PulsarNode node = own(shared);
+    node.pause();
+    CompletableFuture<Integer> answer =
+        CompletableFuture.supplyAsync(() -> node.rest().partitions("paused"));
+    try {
+      assertThatThrownBy(() -> answer.get(500, TimeUnit.MILLISECONDS))
+          .isInstanceOf(TimeoutException.class);
+    } finally {
+      node.resume();
+    }
+
+    assertThat(answer.get(60, TimeUnit.SECONDS)).isZero();
+  }
+
+  @Test
+  void sharedNode_whenStopped_comesBackWithItsMessages(PulsarNode shared) throws Exception {
+    PulsarNode node = own(shared);
+    publish(node, "kept", List.of("a"));
+    String url = node.serviceUrl();
+
+    node.stop();
+    assertThat(node.isRunning()).isFalse();
+
+    assertThat(PulsarNode.shared().serviceUrl()).isEqualTo(url);
+    assertThat(consume(node, "kept", 1)).containsExactly("a");
+  }
+
+  private static PulsarNode own(PulsarNode shared) {
+    assumeTrue(shared.how() == PulsarNode.How.OWN, "the process of a broker given is not ours");
+    return shared;
   }
 
   private static void publish(PulsarNode node, String topic, List<String> texts) throws Exception {

@@ -1,0 +1,142 @@
+package io.floatvalve.examples.cli;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Options that every command takes. */
+public final class CommonOptions {
+  /** The variable that names a RabbitMQ where {@code --uri} does not. */
+  public static final String RABBIT_VARIABLE = "FLOATVALVE_RABBIT";
+
+  @Option(
+      names = "--uri",
+      paramLabel = "URI",
+      description =
+          "An existing broker, such as amqp://user:password@host:5672/vhost. Default: the variable "
+              + RABBIT_VARIABLE
+              + ", else an installed RabbitMQ started for this run alone.")
+  private @Nullable String uri;
+
+  @Option(
+      names = "--credentials",
+      paramLabel = "FILE",
+      description = "A file whose first line is user:password, for a --uri without them.")
+  private @Nullable Path credentials;
+
+  @Option(names = "--json", paramLabel = "FILE", description = "Write checks and figures there.")
+  private @Nullable Path json;
+
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write latency distributions (.hgrm) and other files there.")
+  private @Nullable Path out;
+
+  @Option(names = "--quiet", description = "No progress on stderr.")
+  private boolean quiet;
+
+  @Option(names = "--verbose", description = "Stack traces and the libraries' logs on stderr.")
+  private boolean verbose;
+
+  /** Returns the file for checks and figures, or null if none is wanted. */
+  public @Nullable Path json() {
+    return json;
+  }
+
+  /** Returns the folder for what a run leaves, or null if none was given. */
+  public @Nullable Path out() {
+    return out;
+  }
+
+  /** Returns whether progress is unwanted. */
+  public boolean quiet() {
+    return quiet;
+  }
+
+  /** Returns whether stack traces are wanted. */
+  public boolean verbose() {
+    return verbose;
+  }
+
+  /** Returns {@code --uri} as it was given, or null. May hold a secret. */
+  public @Nullable String givenUri() {
+    return uri;
+  }
+
+  /**
+   * Returns the address of an existing RabbitMQ with its credentials, or null if none was named.
+   *
+   * @throws CannotRun if it is no address, or its credentials cannot be read
+   */
+  public @Nullable String rabbitUri() {
+    String from = "--uri";
+    String named = uri;
+    if (named == null) {
+      from = RABBIT_VARIABLE;
+      named = System.getenv(RABBIT_VARIABLE);
+    }
+    if (named == null || named.isBlank()) {
+      if (credentials != null) {
+        throw CannotRun.badInput("--credentials", credentials, "given without a --uri");
+      }
+      return null;
+    }
+    URI parsed = parse(from, named.strip());
+    return credentials == null
+        ? parsed.toString()
+        : withCredentials(parsed, credentials).toASCIIString();
+  }
+
+  private static URI parse(String from, String text) {
+    URI parsed;
+    try {
+      parsed = new URI(text);
+    } catch (URISyntaxException e) {
+      throw CannotRun.badInput(
+          from, CannotRun.masked(text), "is no URI: " + e.getReason() + " at " + e.getIndex());
+    }
+    String scheme = parsed.getScheme();
+    if (!"amqp".equals(scheme) && !"amqps".equals(scheme)) {
+      throw CannotRun.badInput(
+          from, CannotRun.masked(text), "must begin with amqp:// or amqps:// for RabbitMQ");
+    }
+    if (parsed.getHost() == null) {
+      throw CannotRun.badInput(from, CannotRun.masked(text), "names no host");
+    }
+    return parsed;
+  }
+
+  private static URI withCredentials(URI base, Path file) {
+    if (base.getRawUserInfo() != null) {
+      throw CannotRun.badInput(
+          "--credentials", file, "given, but the URI has credentials of its own");
+    }
+    try {
+      List<String> lines = Files.readAllLines(file);
+      int colon = lines.isEmpty() ? -1 : lines.get(0).indexOf(':');
+      if (colon < 1) {
+        throw CannotRun.badInput("--credentials", file, "its first line must be user:password");
+      }
+      String userInfo =
+          encoded(lines.get(0).substring(0, colon))
+              + ":"
+              + encoded(lines.get(0).substring(colon + 1));
+      String text = base.toString();
+      int host = text.indexOf("://") + 3;
+      return URI.create(text.substring(0, host) + userInfo + "@" + text.substring(host));
+    } catch (IOException e) {
+      throw CannotRun.badInput("--credentials", file, "cannot be read: " + CannotRun.whyNoFile(e));
+    }
+  }
+
+  private static String encoded(String part) {
+    return java.net.URLEncoder.encode(part, java.nio.charset.StandardCharsets.UTF_8)
+        .replace("+", "%20");
+  }
+}

@@ -1,0 +1,94 @@
+package io.floatvalve.examples.lab;
+
+import io.floatvalve.Messaging;
+import io.floatvalve.examples.cli.Console;
+import io.floatvalve.examples.cli.Findings;
+import io.floatvalve.examples.cli.Queues;
+import io.floatvalve.examples.cli.RabbitAtHand;
+import io.floatvalve.examples.cli.Table;
+import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.publish.PublishOutcome.Verdict;
+import io.floatvalve.publish.Publisher;
+import java.time.Duration;
+
+/** What the experiments of a lab share. */
+final class Lab {
+  private static final double NANOS_PER_MILLI = 1e6;
+
+  private final RabbitAtHand rabbit;
+  private final Queues queues;
+  private final Findings findings;
+  private final Console console;
+  private final boolean quick;
+  private final Table table = new Table("check", "experiment", "reference", "here", "ok");
+
+  Lab(RabbitAtHand rabbit, Queues queues, Findings findings, Console console, boolean quick) {
+    this.rabbit = rabbit;
+    this.queues = queues;
+    this.findings = findings;
+    this.console = console;
+    this.quick = quick;
+  }
+
+  RabbitAtHand rabbit() {
+    return rabbit;
+  }
+
+  Queues queues() {
+    return queues;
+  }
+
+  Findings findings() {
+    return findings;
+  }
+
+  /** Returns the first amount, or the second where it has to be quick. */
+  int amount(int usual, int whenQuick) {
+    return quick ? whenQuick : usual;
+  }
+
+  /** Says what is being done. */
+  void doing(String what) {
+    console.progress(what + " ...");
+  }
+
+  /** Adds a check to the findings and to the table. */
+  void check(
+      String id, String experiment, String reference, String expected, String here, boolean ok) {
+    findings.check(id, expected, here, ok);
+    table.row(id, experiment, reference, here, ok ? "yes" : "NO: expected " + expected);
+  }
+
+  /** Adds to the table something that could not be tried, and why; it is no check. */
+  void note(String id, String experiment, String why) {
+    findings.note(id, why);
+    table.row(id, experiment, "", "not tried: " + why, "-");
+  }
+
+  Table table() {
+    return table;
+  }
+
+  /** Begins messaging without anything in between. */
+  Messaging messaging() {
+    return rabbit.messaging(event -> {});
+  }
+
+  /** Returns how many of a publisher's messages were confirmed. */
+  static long confirmed(Publisher publisher) {
+    return publisher.status().outcomes().getOrDefault(Verdict.CONFIRMED, 0L);
+  }
+
+  /** Waits until all have their outcome; says how many have none in time. */
+  static long drain(Publisher publisher) {
+    return publisher.drain(Duration.ofSeconds(60));
+  }
+
+  /** Returns a percentile of the time from send to confirm, in milliseconds; 0 without samples. */
+  static double confirmMillis(LatencySnapshot latency, double percentile) {
+    return latency
+        .stage("sent-confirmed")
+        .map(stage -> stage.nanosAt(percentile) / NANOS_PER_MILLI)
+        .orElse(0.0);
+  }
+}

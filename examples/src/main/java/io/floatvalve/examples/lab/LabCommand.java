@@ -1,0 +1,11 @@
+package io.floatvalve.examples.lab;
+
+import picocli.CommandLine.Command;
+
+/** The experiments, one command each. */
+@Command(
+    name = "lab",
+    mixinStandardHelpOptions = true,
+    description = "Experiments on a real broker, one table each.",
+    subcommands = {ConfirmsLab.class})
+public final class LabCommand {}

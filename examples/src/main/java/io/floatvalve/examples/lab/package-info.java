@@ -1,0 +1,5 @@
+/** The experiments. */
+@NullMarked
+package io.floatvalve.examples.lab;
+
+import org.jspecify.annotations.NullMarked;

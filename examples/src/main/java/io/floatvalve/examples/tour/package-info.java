@@ -1,0 +1,5 @@
+/** The command that shows the main job. */
+@NullMarked
+package io.floatvalve.examples.tour;
+
+import org.jspecify.annotations.NullMarked;
