@@ -189,8 +189,7 @@ final class FieldCasesTest {
     AtomicInteger byOther = new AtomicInteger();
     CountDownLatch go = new CountDownLatch(1);
     send(node, topic, 0, 100, 100);
-    ConsumerSettings settings =
-        from(topic).withPermits(PermitPolicy.fixed(1)).withWorkers(1);
+    ConsumerSettings settings = from(topic).withPermits(PermitPolicy.fixed(1)).withWorkers(1);
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
         Consumer slow = messaging.consumer(settings)) {
       slow.handle(
@@ -309,8 +308,7 @@ final class FieldCasesTest {
     ConsumerSettings settings = from(topic).withOrdering(Ordering.BY_KEY).withWorkers(20);
     sendKeyed(node, topic, "k", 0, 200);
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
-        Consumer holder =
-            messaging.consumer(settings.withPermits(PermitPolicy.fixed(200)))) {
+        Consumer holder = messaging.consumer(settings.withPermits(PermitPolicy.fixed(200)))) {
       holder.handle(
           delivery -> {
             go.await();
@@ -424,8 +422,7 @@ final class FieldCasesTest {
       Consumer consumer =
           messaging.consumer(
               from(topic)
-                  .withNative(
-                      LinkRig.earliest().withAcknowledgementDelay(Duration.ofMinutes(1))));
+                  .withNative(LinkRig.earliest().withAcknowledgementDelay(Duration.ofMinutes(1))));
       consumer.handle(
           delivery -> {
             handled.incrementAndGet();
@@ -468,14 +465,12 @@ final class FieldCasesTest {
       try (FaultProxy proxy = node.openProxy()) {
         PulsarBroker broker = PulsarBroker.connect(LinkRig.through(proxy));
         String topic = topic("pc22");
-        try (PulsarClient plain =
-            PulsarClient.builder().serviceUrl(node.serviceUrl()).build()) {
+        try (PulsarClient plain = PulsarClient.builder().serviceUrl(node.serviceUrl()).build()) {
           send(plain, topic, 0, 5, 5);
         }
         LinkRig.Heard heard = new LinkRig.Heard();
         ReceiveLink link =
-            broker.openReceive(
-                LinkRig.request(topic, Ordering.NONE, LinkRig.earliest()), heard);
+            broker.openReceive(LinkRig.request(topic, Ordering.NONE, LinkRig.earliest()), heard);
         link.window(4, 0);
         List<Received> taken = take(link, 5);
         for (Received each : taken) {
