@@ -70,7 +70,7 @@ class LatencyRecorderTest {
       long expected = samples[(int) Math.ceil(samples.length * p / 100) - 1];
       assertThat((double) stage(recorder).nanosAt(p))
           .as("p%s", p)
-          .isCloseTo(expected, within(expected * 0.01 + 1_000));
+          .isCloseTo((double) expected, within(expected * 0.01 + 1_000));
     }
   }
 
