@@ -221,9 +221,7 @@ final class PulsarLinkTest {
       int back = link.giveBackWaiting(0);
 
       assertThat(back).isEqualTo(20);
-      assertThat(rig.take(link, 6))
-          .extracting(LinkRig::number)
-          .containsExactly(4, 5, 6, 7, 8, 9);
+      assertThat(rig.take(link, 6)).extracting(LinkRig::number).containsExactly(4, 5, 6, 7, 8, 9);
     }
   }
 
@@ -261,9 +259,7 @@ final class PulsarLinkTest {
       await().atMost(PATIENCE).until(() -> rig.tap.permitsGranted() == 40);
 
       node.rest().updatePartitions(topic, 4);
-      await()
-          .atMost(PATIENCE)
-          .until(() -> rig.tap.frames(PulsarFrame.Subscribe.class).size() == 4);
+      await().atMost(PATIENCE).until(() -> rig.tap.frames(PulsarFrame.Subscribe.class).size() == 4);
       await().atMost(PATIENCE).until(() -> rig.tap.permitsGranted() == 60);
 
       rig.send(topic, 0, 400);
@@ -311,8 +307,7 @@ final class PulsarLinkTest {
       String topic = topic("receipt");
       rig.send(topic, 0, 20);
       ReceiveLink link =
-          rig.open(
-              LinkRig.request(topic, Ordering.NONE, LinkRig.earliest().withReceipts(true)));
+          rig.open(LinkRig.request(topic, Ordering.NONE, LinkRig.earliest().withReceipts(true)));
       link.window(20, 0);
       List<Received> taken = rig.take(link, 20);
       rig.proxy.stall(FaultProxy.Direction.FROM_BROKER);
@@ -321,8 +316,7 @@ final class PulsarLinkTest {
       assertThat(link.flush(Duration.ofMillis(300))).isFalse();
       rig.proxy.unstall();
       assertThat(link.flush(PATIENCE)).isTrue();
-      assertThat(node.rest().topicStats(topic).number("subscriptions", "s", "msgBacklog"))
-          .isZero();
+      assertThat(node.rest().topicStats(topic).number("subscriptions", "s", "msgBacklog")).isZero();
     }
   }
 
@@ -424,8 +418,7 @@ final class PulsarLinkTest {
       await()
           .atMost(PATIENCE)
           .until(
-              () ->
-                  node.rest().topicStats(topic).number("subscriptions", "s", "msgBacklog") == 90);
+              () -> node.rest().topicStats(topic).number("subscriptions", "s", "msgBacklog") == 90);
     }
   }
 
