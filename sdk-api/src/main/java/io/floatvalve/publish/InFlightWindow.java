@@ -86,6 +86,14 @@ final class InFlightWindow<E> {
     return next++;
   }
 
+  /** Puts another entry in the place of an open one. */
+  void replace(long sequence, E entry) {
+    if (get(sequence) == null) {
+      throw new IllegalArgumentException("not open: " + sequence);
+    }
+    ring[(int) sequence & mask] = entry;
+  }
+
   /** Closes an entry and returns it, or null if that sequence is not open. */
   @Nullable E settle(long sequence) {
     E entry = get(sequence);

@@ -25,6 +25,7 @@ public final class PublisherSettings {
   private final Duration confirmTimeout;
   private final Duration openTimeout;
   private final Duration closeTimeout;
+  private final RetryPolicy retry;
   private final @Nullable Object nativeSettings;
 
   private PublisherSettings(Values v) {
@@ -39,6 +40,7 @@ public final class PublisherSettings {
     confirmTimeout = within("confirmTimeout", v.confirmTimeout, Duration.ofMillis(1), DAY);
     openTimeout = within("openTimeout", v.openTimeout, Duration.ofMillis(1), Duration.ofHours(1));
     closeTimeout = within("closeTimeout", v.closeTimeout, Duration.ZERO, DAY);
+    retry = v.retry;
     nativeSettings = v.nativeSettings;
   }
 
@@ -270,6 +272,23 @@ public final class PublisherSettings {
     return new PublisherSettings(v);
   }
 
+  /** Returns after which outcomes a message is sent again. */
+  public RetryPolicy retry() {
+    return retry;
+  }
+
+  /**
+   * Sets after which outcomes a message is sent again: see {@link RetryPolicy} for what that may
+   * duplicate.
+   *
+   * @param retry {@link RetryPolicy#never} by default
+   */
+  public PublisherSettings withRetry(RetryPolicy retry) {
+    Values v = values();
+    v.retry = Objects.requireNonNull(retry, "retry");
+    return new PublisherSettings(v);
+  }
+
   /** Returns the adapter's own settings, or null if there are none. */
   public @Nullable Object nativeSettings() {
     return nativeSettings;
@@ -299,6 +318,7 @@ public final class PublisherSettings {
     v.confirmTimeout = confirmTimeout;
     v.openTimeout = openTimeout;
     v.closeTimeout = closeTimeout;
+    v.retry = retry;
     v.nativeSettings = nativeSettings;
     return v;
   }
@@ -344,6 +364,7 @@ public final class PublisherSettings {
     private Duration confirmTimeout = Duration.ofSeconds(10);
     private Duration openTimeout = Duration.ofSeconds(10);
     private Duration closeTimeout = Duration.ofSeconds(10);
+    private RetryPolicy retry = RetryPolicy.never();
     private @Nullable Object nativeSettings;
 
     private Values(Address address) {
