@@ -398,14 +398,18 @@ final class WindowedPublisher implements Publisher {
     side.completions().add(pending);
   }
 
-  /** Queues what is due to be sent again, before all else and in its order. Holds the lock. */
-  private void requeue(long now) {
+  /**
+   * Queues what is to be sent again, before all else and in its order. Holds the lock.
+   *
+   * @param all whether what is not due yet, too
+   */
+  private void requeue(long now, boolean all) {
     Pending first = null;
     Pending last = null;
     for (int i = retrying.size(); i > 0; i--) {
       Pending pending = retrying.remove();
       Retries retries = Objects.requireNonNull(pending.retries);
-      if (retries.dueNanos - now > 0 && retries.late() == null) {
+      if (!all && retries.dueNanos - now > 0 && retries.late() == null) {
         retrying.add(pending);
         continue;
       }
@@ -758,6 +762,7 @@ final class WindowedPublisher implements Publisher {
         incarnation.linkedNanos = System.nanoTime();
         incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
+        requeue(incarnation.linkedNanos, true); // it has waited for the link instead
         life = life.on(Life.Event.LINKED);
         String reason = incarnation.blockedBy;
         if (reason != null) {
@@ -799,7 +804,7 @@ final class WindowedPublisher implements Publisher {
     lock.lock();
     try {
       if (!retrying.isEmpty()) {
-        requeue(now);
+        requeue(now, false);
       }
       expireQueued(now);
       long s = Math.max(expiredTo, window.oldest());
