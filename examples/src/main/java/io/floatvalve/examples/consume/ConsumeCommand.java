@@ -23,6 +23,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.SubscriptionInitialPosition;
@@ -151,7 +152,8 @@ public final class ConsumeCommand implements Callable<Integer> {
       try (Feeder feeder =
           rate == null
               ? null
-              : new Feeder(pulsar.client(), topic, run, rate, feedKeys, feedSize, account)) {
+              : new Feeder(
+                  pulsar.client(), topic, run, rate, feedKeys, feedSize, batcher(), account)) {
         console.progress("consuming " + topic + " as " + group + ", until Ctrl-C or SIGTERM");
         long began = System.nanoTime();
         if (feeder != null) {
@@ -197,6 +199,11 @@ public final class ConsumeCommand implements Callable<Integer> {
       account.handledOther();
     }
     return Settlement.accept();
+  }
+
+  /** Under Key_Shared a batch goes to one consumer as a whole, so it must hold one key. */
+  private BatcherBuilder batcher() {
+    return order.equals("key") ? BatcherBuilder.KEY_BASED : BatcherBuilder.DEFAULT;
   }
 
   private void awaitEnd(StopSignal stop) {

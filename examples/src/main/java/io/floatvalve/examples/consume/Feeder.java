@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.floatvalve.examples.cli.Metronome;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
@@ -35,6 +36,7 @@ final class Feeder implements AutoCloseable {
    *
    * @param run what tells its messages from those of others
    * @param keys how many keys the messages have, one after the other
+   * @param batcher what puts messages into batches: whole topics or single keys keep their order
    */
   Feeder(
       PulsarClient client,
@@ -43,13 +45,14 @@ final class Feeder implements AutoCloseable {
       double perSecond,
       int keys,
       int bytes,
+      BatcherBuilder batcher,
       Account account)
       throws PulsarClientException {
     this.producer =
         client
             .newProducer()
             .topic(topic)
-            .batcherBuilder(org.apache.pulsar.client.api.BatcherBuilder.KEY_BASED)
+            .batcherBuilder(batcher)
             .sendTimeout(30, TimeUnit.SECONDS)
             .create();
     this.run = run;
