@@ -1,8 +1,9 @@
 package io.floatvalve.examples.cli;
 
-/** The checks of an experiment: for the findings, and as a table for people. */
+/** The checks of experiments: for the findings, and as a table for people. */
 public final class CheckTable {
   private final Findings findings;
+  private final StringBuilder failed = new StringBuilder();
   private final Table table = new Table("check", "experiment", "reference", "here", "ok");
 
   /** Begins with none. */
@@ -14,7 +15,10 @@ public final class CheckTable {
   public void check(
       String id, String experiment, String reference, String expected, String here, boolean ok) {
     findings.check(id, expected, here, ok);
-    table.row(id, experiment, reference, here, ok ? "yes" : "NO: expected " + expected);
+    table.row(id, experiment, reference, here, ok ? "yes" : "NO");
+    if (!ok) {
+      failed.append("NO: ").append(id).append(" should be: ").append(expected).append('\n');
+    }
   }
 
   /** Adds to the table something that could not be tried, and why; it is no check. */
@@ -25,6 +29,6 @@ public final class CheckTable {
 
   @Override
   public String toString() {
-    return table.toString();
+    return table.toString() + failed;
   }
 }

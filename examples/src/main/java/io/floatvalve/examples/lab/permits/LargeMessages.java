@@ -38,7 +38,7 @@ final class LargeMessages {
 
   private void compare(int partitions) throws IOException {
     int messages = bench.amount(150, 60);
-    Duration time = Duration.ofSeconds(bench.amount(6, 3));
+    Duration time = Duration.ofSeconds(bench.amount(5, 2));
     String name = partitions == 0 ? "memory" : "memory-parts";
     String topic = partitions == 0 ? bench.topic(name) : bench.partitioned(name, partitions);
     bench.fill(topic, messages, BYTES);
@@ -67,7 +67,7 @@ final class LargeMessages {
             partitions == 0 ? "A4-memory" : "A4-memory-" + partitions,
             "1 MB messages, 200 ms handler, "
                 + (partitions == 0 ? "one topic" : partitions + " partitions"),
-            String.format("plain: %.0f MB waiting", plain / 1e6),
+            String.format("plain: %.0f of %d MB waiting", plain / 1e6, messages),
             "at most the budget of 8 MiB, and one message for each outstanding permit",
             String.format("%.0f MB waiting, at most %d permits", sdk.bytes() / 1e6, sdk.permits()),
             sdk.within() && sdk.bytes() > 0);

@@ -9,6 +9,8 @@ import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
 import io.floatvalve.examples.cli.Table;
 import java.io.IOException;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -32,6 +34,29 @@ public final class PermitsLab implements Callable<Integer> {
 
   @Option(names = "--quick", description = "Less of everything: under a minute and a half.")
   private boolean quick;
+
+  @Option(
+      names = "--only",
+      paramLabel = "NAMES",
+      split = ",",
+      description = "Only some: ${COMPLETION-CANDIDATES}, such as --only slow,order; default: all.")
+  private Set<Part> only = EnumSet.allOf(Part.class);
+
+  /** The experiments. */
+  enum Part {
+    /** Permits on the wire. */
+    WIRE,
+    /** A slow consumer beside a fast one. */
+    SLOW,
+    /** Large messages. */
+    MEMORY,
+    /** A handler that does nothing. */
+    THROUGHPUT,
+    /** Order. */
+    ORDER,
+    /** What comes again. */
+    REDELIVERY
+  }
 
   @Mixin private PulsarOptions pulsarOptions = new PulsarOptions();
   @Mixin private CommonOptions common = new CommonOptions();
@@ -61,28 +86,45 @@ public final class PermitsLab implements Callable<Integer> {
     }
   }
 
-  private static void run(Console console, Bench bench) throws IOException {
-    WireLedger wire = new WireLedger(bench);
-    SlowSibling sibling = new SlowSibling(bench);
-    LargeMessages large = new LargeMessages(bench);
-    Throughput throughput = new Throughput(bench);
-    Orders orders = new Orders(bench);
-    Redelivery redelivery = new Redelivery(bench);
-    wire.run();
-    sibling.run();
-    large.run();
-    throughput.run();
-    orders.run();
-    redelivery.run();
-    if (bench.pulsar().isOwn()) {
-      show(console, "Refills 20 ms away from the broker, 4 workers at 1 ms", wire.refills());
-      show(console, "All handlers stuck, then on", wire.stalls());
+  private void run(Console console, Bench bench) throws IOException {
+    for (Part part : Part.values()) {
+      if (!only.contains(part)) {
+        continue;
+      }
+      switch (part) {
+        case WIRE -> {
+          WireLedger wire = new WireLedger(bench);
+          wire.run();
+          show(console, "Refills 20 ms away from the broker, 4 workers at 1 ms", wire.refills());
+          show(console, "All handlers stuck, then on", wire.stalls());
+        }
+        case SLOW -> {
+          SlowSibling sibling = new SlowSibling(bench);
+          sibling.run();
+          show(console, "Shared subscription, one worker each", sibling.table());
+        }
+        case MEMORY -> {
+          LargeMessages large = new LargeMessages(bench);
+          large.run();
+          show(console, "1 MB messages, a handler of 200 ms, a budget of 8 MiB", large.table());
+        }
+        case THROUGHPUT -> {
+          Throughput throughput = new Throughput(bench);
+          throughput.run();
+          show(console, "Throughput of a handler that does nothing", throughput.table());
+        }
+        case ORDER -> {
+          Orders orders = new Orders(bench);
+          orders.run();
+          show(console, "Order of 20 keys", orders.table());
+        }
+        case REDELIVERY -> {
+          Redelivery redelivery = new Redelivery(bench);
+          redelivery.run();
+          show(console, "What comes again", redelivery.table());
+        }
+      }
     }
-    show(console, "Shared subscription, one worker each", sibling.table());
-    show(console, "1 MB messages, a handler of 200 ms, a budget of 8 MiB", large.table());
-    show(console, "Throughput of a handler that does nothing", throughput.table());
-    show(console, "Order of 20 keys", orders.table());
-    show(console, "What comes again", redelivery.table());
     console.say("");
     console.say("Checks");
     console.say(bench.checks());

@@ -48,7 +48,7 @@ final class SlowSibling {
 
   void run() throws IOException {
     bench.doing("A6: one slow and one fast consumer, " + WAITING + " messages waiting");
-    Duration patient = Duration.ofSeconds(bench.amount(60, 12));
+    Duration patient = Duration.ofSeconds(bench.amount(60, 8));
     Ran single = oneSlow(Side.SDK, 1, patient);
     Ran batched = oneSlow(Side.SDK, BATCH, patient);
     bench.doing("A6: a fast consumer turns slow while another joins");

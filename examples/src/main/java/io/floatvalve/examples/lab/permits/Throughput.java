@@ -48,13 +48,13 @@ final class Throughput {
     List<Double> ratio = new ArrayList<>();
     List<Double> control = new ArrayList<>();
     for (int round = -1; round < rounds; round++) {
-      double first = rate(Member.Side.PLAIN, topic, "p" + round, messages);
+      double before = rate(Member.Side.PLAIN, topic, "p" + round, messages);
       double ours = rate(Member.Side.SDK, topic, "s" + round, messages);
-      double second = rate(Member.Side.PLAIN, topic, "c" + round, messages);
+      double after = rate(Member.Side.PLAIN, topic, "c" + round, messages);
       if (round >= 0) { // the one before warms up
-        plain.add(first);
-        ratio.add(ours / ((first + second) / 2));
-        control.add(second / first);
+        plain.add((before + after) / 2);
+        ratio.add(ours / ((before + after) / 2));
+        control.add(after / before);
       }
     }
     double median = median(ratio);
