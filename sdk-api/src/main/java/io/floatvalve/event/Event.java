@@ -31,12 +31,20 @@ public sealed interface Event
   /** Returns the publisher or consumer it came about at, in words. */
   String who();
 
+  /** Returns what came about, in words fit for a log; holds no secret. */
+  String what();
+
   /**
    * A way to the broker is open.
    *
    * @param epoch the number of its incarnation
    */
-  record LinkOpened(Instant at, String who, long epoch) implements Event {}
+  record LinkOpened(Instant at, String who, long epoch) implements Event {
+    @Override
+    public String what() {
+      return "open (link " + epoch + ")";
+    }
+  }
 
   /**
    * A way to the broker is gone; what was in flight on it has its outcome.
@@ -47,7 +55,18 @@ public sealed interface Event
    */
   record LinkLost(
       Instant at, String who, long epoch, boolean connection, String detail, long unsettled)
-      implements Event {}
+      implements Event {
+    @Override
+    public String what() {
+      return "lost (link "
+          + epoch
+          + (connection ? ", its connection): " : "): ")
+          + detail
+          + "; "
+          + unsettled
+          + " publishes unknown";
+    }
+  }
 
   /**
    * Opening it again failed; it is tried again.
@@ -55,30 +74,60 @@ public sealed interface Event
    * @param attempt from 1
    * @param detail why the attempt failed
    */
-  record Recovering(Instant at, String who, int attempt, String detail) implements Event {}
+  record Recovering(Instant at, String who, int attempt, String detail) implements Event {
+    @Override
+    public String what() {
+      return "opening again failed, attempt " + attempt + ": " + detail;
+    }
+  }
 
   /** The broker reads nothing more from the connection until further notice. */
-  record Blocked(Instant at, String who, String reason) implements Event {}
+  record Blocked(Instant at, String who, String reason) implements Event {
+    @Override
+    public String what() {
+      return "blocked by the broker: " + reason;
+    }
+  }
 
   /** The broker reads from the connection again. */
-  record Unblocked(Instant at, String who) implements Event {}
+  record Unblocked(Instant at, String who) implements Event {
+    @Override
+    public String what() {
+      return "no longer blocked";
+    }
+  }
 
   /**
    * A way to the broker was given up because it did not answer.
    *
    * @param detail what was missing
    */
-  record LinkRetired(Instant at, String who, long epoch, String detail) implements Event {}
+  record LinkRetired(Instant at, String who, long epoch, String detail) implements Event {
+    @Override
+    public String what() {
+      return "link " + epoch + " given up: " + detail;
+    }
+  }
 
   /** The broker returned a message that is none of ours. */
-  record ReturnUnmatched(Instant at, String who, String detail) implements Event {}
+  record ReturnUnmatched(Instant at, String who, String detail) implements Event {
+    @Override
+    public String what() {
+      return "a return that is none of ours: " + detail;
+    }
+  }
 
   /**
    * A continuation of a publish's future blocks a completion thread; the next ones go on elsewhere.
    *
    * @param thread the one that is blocked
    */
-  record CallbackStuck(Instant at, String who, String thread) implements Event {}
+  record CallbackStuck(Instant at, String who, String thread) implements Event {
+    @Override
+    public String what() {
+      return "a continuation blocks " + thread + "; completions go on elsewhere";
+    }
+  }
 
   /**
    * A consumer's permits were doubled or halved since this was told last; told once a second at
@@ -87,7 +136,12 @@ public sealed interface Event
    * @param from permits then
    * @param to permits now
    */
-  record PermitsChanged(Instant at, String who, int from, int to) implements Event {}
+  record PermitsChanged(Instant at, String who, int from, int to) implements Event {
+    @Override
+    public String what() {
+      return "permits " + from + " -> " + to;
+    }
+  }
 
   /**
    * A message has been in a handler for long; told again when that has doubled.
@@ -97,7 +151,12 @@ public sealed interface Event
    * @param thread that runs it, or empty if the handler returned a stage
    */
   record HandlerStuck(Instant at, String who, String message, Duration age, String thread)
-      implements Event {}
+      implements Event {
+    @Override
+    public String what() {
+      return message + " in its handler for " + age + (thread.isEmpty() ? "" : " on " + thread);
+    }
+  }
 
   /**
    * A handler threw an error, not an exception; the message is tried again.
@@ -105,7 +164,12 @@ public sealed interface Event
    * @param message its ids
    * @param error what it threw
    */
-  record HandlerError(Instant at, String who, String message, Throwable error) implements Event {}
+  record HandlerError(Instant at, String who, String message, Throwable error) implements Event {
+    @Override
+    public String what() {
+      return "the handler of " + message + " failed: " + error;
+    }
+  }
 
   /**
    * A message will not be tried again.
@@ -115,7 +179,12 @@ public sealed interface Event
    * @param reason why, in words
    */
   record Rejected(Instant at, String who, String message, int attempts, String reason)
-      implements Event {}
+      implements Event {
+    @Override
+    public String what() {
+      return message + " rejected after " + attempts + " attempts: " + reason;
+    }
+  }
 
   /**
    * A copy, for a retry or to the dead letters, was not confirmed. It is tried again; the original
@@ -126,8 +195,22 @@ public sealed interface Event
    * @param detail why, in words
    */
   record CopyFailed(Instant at, String who, String message, boolean deadLetter, String detail)
-      implements Event {}
+      implements Event {
+    @Override
+    public String what() {
+      return "the copy of "
+          + message
+          + (deadLetter ? " to the dead letters" : " for a retry")
+          + " was not confirmed: "
+          + detail;
+    }
+  }
 
   /** Something about a consumer that its user should know; told once for each link. */
-  record ConsumerNote(Instant at, String who, String note) implements Event {}
+  record ConsumerNote(Instant at, String who, String note) implements Event {
+    @Override
+    public String what() {
+      return note;
+    }
+  }
 }

@@ -9,16 +9,18 @@ import org.HdrHistogram.Recorder;
 /**
  * Records latencies of one stage without waiting, allocating or throwing, from any thread.
  *
- * <p>Values are nanoseconds from 1 µs to 1 hour with three significant digits. What lies outside is
- * counted at the edge of the range and as {@linkplain LatencySnapshot.Stage#clamped() clamped};
- * values from 0 to 1 µs are within it.
+ * <p>Values are nanoseconds from 0 to 1 hour, kept to within 1 % and not finer than 1 µs, in some
+ * 80 KB. What lies outside is counted at the edge of the range and as {@linkplain
+ * LatencySnapshot.Stage#clamped() clamped}.
  */
 public final class LatencyRecorder {
   private static final long LOWEST_NANOS = 1_000;
   private static final long HIGHEST_NANOS = 3_600_000_000_000L;
+  private static final int DIGITS = 2;
 
-  private final Recorder recorder = new Recorder(LOWEST_NANOS, HIGHEST_NANOS, 3);
-  private final Histogram total = new Histogram(LOWEST_NANOS, HIGHEST_NANOS, 3); // guarded by this
+  private final Recorder recorder = new Recorder(LOWEST_NANOS, HIGHEST_NANOS, DIGITS);
+  private final Histogram total =
+      new Histogram(LOWEST_NANOS, HIGHEST_NANOS, DIGITS); // guarded by this
   private final LongAdder clamped = new LongAdder();
   private final String name;
 

@@ -161,7 +161,9 @@ public final class PublishCommand implements Callable<Integer> {
         RabbitAtHand rabbit = RabbitAtHand.open(common, console)) {
       rabbit.describeTo(findings);
       declare(rabbit, plan.address());
-      try (var messaging = rabbit.messaging(event -> console.progress("  " + event));
+      try (var messaging =
+              rabbit.messaging(
+                  event -> console.progress("  " + event.who() + ": " + event.what()));
           Publisher publisher = messaging.publisher(settings);
           ResultsFile file =
               plan.resumed()

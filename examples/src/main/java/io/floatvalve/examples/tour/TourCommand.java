@@ -181,7 +181,7 @@ public final class TourCommand implements Callable<Integer> {
         var messaging =
             RabbitAtHand.messaging(
                 proxy == null ? rabbit.uri() : rabbit.uriAt(proxy.host(), proxy.port()),
-                event -> console.progress("  " + event));
+                event -> console.progress("  " + event.who() + ": " + event.what()));
         Publisher publisher =
             messaging.publisher(
                 PublisherSettings.to(Address.queue(main))
