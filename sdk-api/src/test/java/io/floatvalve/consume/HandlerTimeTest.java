@@ -23,7 +23,7 @@ class HandlerTimeTest {
 
   @Test
   void pauseOfAllWorkers_isForgottenAfterTwoDozenMessages() {
-    double paused = after(MILLI, 5_000 * MILLI, 16);
+    double paused = after(1.0 * MILLI, 5_000 * MILLI, 16);
 
     assertThat(paused).isGreaterThan(1_000.0 * MILLI);
     assertThat(after(paused, MILLI, 24)).isLessThan(5.0 * MILLI);
