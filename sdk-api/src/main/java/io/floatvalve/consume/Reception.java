@@ -774,13 +774,7 @@ final class Reception {
 
   /** Notes how long a handler held a message. The lock is held. */
   void held(long nanos) {
-    /*
-     * Rises faster than it falls: the price of believing in a fast handler that has become slow is
-     * a hoard, that of the reverse one round trip.
-     */
-    double mean = handlerNanos;
-    handlerNanos =
-        mean <= 0 ? Math.max(1, nanos) : mean + (nanos - mean) * (nanos > mean ? 0.25 : 0.125);
+    handlerNanos = HandlerTime.next(handlerNanos, nanos);
   }
 
   /** Returns how long a handler holds a message, smoothed; 0 while that is not known. */

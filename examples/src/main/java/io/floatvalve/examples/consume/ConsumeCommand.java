@@ -160,8 +160,11 @@ public final class ConsumeCommand implements Callable<Integer> {
           feeder.start();
         }
         Progress progress = new Progress(console, consumer, feeder);
-        try (Ticker ticker = new Ticker(progress)) {
+        Ticker ticker = new Ticker(progress);
+        try {
           awaitEnd(stop);
+        } finally {
+          ticker.close();
         }
         console.progress(stop.asked() ? "asked to stop, draining ..." : "draining ...");
         if (feeder != null) {
