@@ -46,6 +46,8 @@ final class Reception {
   private static final int FEWEST_PARKED = 16;
   private static final int QUIET_TICKS = 20;
   private static final double SLOW_NANOS = 1e9;
+  private static final double HUNG_FACTOR = 16;
+  private static final int USUAL_BETWEEN = 16;
   private static final double KEEP_NANOS = 250e6;
   private static final long GIVE_BACK_EVERY_NANOS = 500_000_000L;
   private static final long LATE_NANOS = 500_000_000L;
@@ -114,6 +116,8 @@ final class Reception {
   private boolean missed;
   private int leastWaiting = Integer.MAX_VALUE;
   private boolean ranEmpty;
+  private int usual; // messages held for a usual time, in a row
+  private int hung; // messages held far longer, and not counted, since there were many usual ones
   private long givenBackWaiting;
   private long copiesFailed;
   private long brokenBefore;
@@ -776,9 +780,22 @@ final class Reception {
   void held(long nanos) {
     /*
      * Rises faster than it falls: the price of believing in a fast handler that has become slow is
-     * a hoard, that of the reverse one round trip.
+     * a hoard, that of the reverse one round trip. Handlers that hung, once and at most all at the
+     * same time, say nothing about the speed after it, and full speed is wanted at once.
      */
     double mean = handlerNanos;
+    if (nanos < SLOW_NANOS) {
+      usual++;
+      if (usual >= USUAL_BETWEEN * slots) {
+        hung = 0;
+      }
+    } else {
+      usual = 0;
+      if (mean > 0 && nanos > HUNG_FACTOR * mean && hung < slots) {
+        hung++;
+        return;
+      }
+    }
     handlerNanos =
         mean <= 0 ? Math.max(1, nanos) : mean + (nanos - mean) * (nanos > mean ? 0.25 : 0.125);
   }
@@ -819,15 +836,6 @@ final class Reception {
   private static final class Latencies {
     private final LatencyRecorder waited = new LatencyRecorder("arrived-started");
     private final LatencyRecorder handled = new LatencyRecorder("started-handled");
-  }
-
-  /** Whether more could be taken at once. The lock is held. */
-  boolean hasMore() {
-    if (lanes.hasReady()) {
-      return true;
-    }
-    Incarnation by = current;
-    return by != null && !by.isLost() && by.link().waiting() > 0;
   }
 
   boolean isWindowDue() {
