@@ -2,6 +2,7 @@ package io.floatvalve;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.floatvalve.consume.ConsumerSettings;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.publish.PublisherSettings;
@@ -10,11 +11,13 @@ import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -25,17 +28,24 @@ final class DefaultsTableTest {
 
   @Test
   void publisherTable_holdsEverySettingAndItsDefault() throws Exception {
+    assertThat(rows("Publisher")).isEqualTo(defaults(PublisherSettings.to(Address.queue("any"))));
+  }
+
+  @Test
+  void consumerTable_holdsEverySettingAndItsDefault() throws Exception {
+    assertThat(rows("Consumer")).isEqualTo(defaults(ConsumerSettings.from(Address.topic("any"))));
+  }
+
+  private static Map<String, String> defaults(Object settings) throws Exception {
     Map<String, String> code = new TreeMap<>();
-    PublisherSettings settings = PublisherSettings.to(Address.queue("any"));
-    for (Method method : PublisherSettings.class.getMethods()) {
+    for (Method method : settings.getClass().getMethods()) {
       if (method.getName().startsWith("with")) {
         String name = method.getName().substring("with".length());
         String getter = name.equals("Native") ? "nativeSettings" : uncapitalized(name);
-        code.put(getter, shown(PublisherSettings.class.getMethod(getter).invoke(settings), getter));
+        code.put(getter, shown(settings.getClass().getMethod(getter).invoke(settings), getter));
       }
     }
-
-    assertThat(rows("Publisher")).isEqualTo(code);
+    return code;
   }
 
   @Test
@@ -71,7 +81,10 @@ final class DefaultsTableTest {
       return "none";
     }
     if (value instanceof Duration time) {
-      return time.toSeconds() + " s";
+      return time.toMillis() % 1_000 == 0 ? time.toSeconds() + " s" : time.toMillis() + " ms";
+    }
+    if (value instanceof List<?> all) {
+      return all.stream().map(each -> shown(each, name)).collect(Collectors.joining(", "));
     }
     if (value instanceof Number number && name.endsWith("Bytes")) {
       return number.longValue() / (1 << 20) + " MiB";

@@ -134,7 +134,8 @@ public final class PublishLoad implements Callable<Integer> {
           control.add(c);
         }
       }
-      long confirmed = publisher.status().outcomes().get(PublishOutcome.Verdict.CONFIRMED);
+      long confirmed =
+          publisher.status().outcomes().getOrDefault(PublishOutcome.Verdict.CONFIRMED, 0L);
       if (confirmed != (long) (pairs + warmup) * messages) {
         throw new IllegalStateException("not all confirmed: " + publisher.status());
       }

@@ -13,8 +13,9 @@ final class InFlightWindow<E> {
    * slot is found without hashing and allocates nothing. Three bounds hold. `limit` caps how many
    * are unanswered and `byteLimit` how large they are together, which is what the caller asked for;
    * an entry larger than `byteLimit` is admitted when it is alone. `span` caps the distance from
-   * the oldest unanswered sequence to the next one; it is four times `limit`, so that one slow
-   * answer does not stop the window while its successors are confirmed.
+   * the oldest unanswered sequence to the next one; it is four times the largest limit, so that one
+   * slow answer does not stop the window while its successors are confirmed, however low the limit
+   * is at the moment.
    *
    * The ring begins small and doubles when the distance outgrows it, up to the span: a large limit
    * costs memory only when it is used. `oldest` always points at an open entry, or at `next` when
@@ -28,7 +29,7 @@ final class InFlightWindow<E> {
   private int[] sizes;
   private int mask;
   private int limit;
-  private int span;
+  private final int span;
   private final long byteLimit;
   private long oldest = 1;
   private long next = 1;
@@ -38,22 +39,26 @@ final class InFlightWindow<E> {
   /**
    * Makes an empty window.
    *
-   * @param limit how many may be open, from 1 to 2^20
+   * @param limit how many may be open at most, from 1 to 2^20
    * @param byteLimit how large they may be together, from 1
    */
   InFlightWindow(int limit, long byteLimit) {
     this.byteLimit = byteLimit;
-    limit(limit);
+    this.limit = limit;
+    span = limit * 4;
     int length = Math.min(FIRST_RING, Integer.highestOneBit(span * 2 - 1));
     ring = new @Nullable Object[length];
     sizes = new int[length];
     mask = length - 1;
   }
 
-  /** Sets how many may be open; those beyond it stay until they are settled. */
-  final void limit(int newLimit) {
+  /**
+   * Sets how many may be open; those beyond it stay until they are settled.
+   *
+   * @param newLimit from 1 to what the window was made with
+   */
+  void limit(int newLimit) {
     limit = newLimit;
-    span = newLimit * 4;
   }
 
   int limit() {
@@ -79,6 +84,14 @@ final class InFlightWindow<E> {
     size++;
     bytes += entryBytes;
     return next++;
+  }
+
+  /** Puts another entry in the place of an open one. */
+  void replace(long sequence, E entry) {
+    if (get(sequence) == null) {
+      throw new IllegalArgumentException("not open: " + sequence);
+    }
+    ring[(int) sequence & mask] = entry;
   }
 
   /** Closes an entry and returns it, or null if that sequence is not open. */

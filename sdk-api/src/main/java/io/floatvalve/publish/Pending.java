@@ -18,11 +18,12 @@ import org.jspecify.annotations.Nullable;
 final class Pending extends CompletableFuture<PublishOutcome> {
   final Message message;
   final int bytes;
-  final long queuedNanos;
+  long queuedNanos;
   final WindowedPublisher owner;
   long sentNanos;
   boolean returnNoted;
   PublishOutcome.@Nullable Returned returned;
+  @Nullable Retries retries;
   private volatile @Nullable PublishOutcome outcome;
   @Nullable Pending next;
 
@@ -31,6 +32,20 @@ final class Pending extends CompletableFuture<PublishOutcome> {
     this.bytes = message.payload().length;
     this.queuedNanos = queuedNanos;
     this.owner = owner;
+  }
+
+  /** Makes what holds the place in flight of an attempt that is over for the message itself. */
+  static Pending placeOf(Pending message, PublishOutcome ended) {
+    Pending place = new Pending(message.message, message.queuedNanos, message.owner);
+    place.sentNanos = message.sentNanos;
+    place.retries = message.retries;
+    place.decide(ended);
+    return place;
+  }
+
+  /** Returns which attempt is under way, from 1. */
+  int attempt() {
+    return retries == null ? 1 : retries.attempts() + 1;
   }
 
   /** Decides what became of it; once. */

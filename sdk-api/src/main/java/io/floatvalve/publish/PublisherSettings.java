@@ -15,7 +15,7 @@ public final class PublisherSettings {
   private static final Duration DAY = Duration.ofDays(1);
 
   private final Address address;
-  private final int maxInFlight;
+  private final WindowPolicy window;
   private final long maxInFlightBytes;
   private final int maxQueued;
   private final long maxQueuedBytes;
@@ -25,11 +25,12 @@ public final class PublisherSettings {
   private final Duration confirmTimeout;
   private final Duration openTimeout;
   private final Duration closeTimeout;
+  private final RetryPolicy retry;
   private final @Nullable Object nativeSettings;
 
   private PublisherSettings(Values v) {
     address = v.address;
-    maxInFlight = (int) within("maxInFlight", v.maxInFlight, 1, 1 << 20);
+    window = v.window;
     maxInFlightBytes = within("maxInFlightBytes", v.maxInFlightBytes, 1, 1L << 40);
     maxQueued = (int) within("maxQueued", v.maxQueued, 1, 1 << 20);
     maxQueuedBytes = within("maxQueuedBytes", v.maxQueuedBytes, 1, 1L << 40);
@@ -39,6 +40,7 @@ public final class PublisherSettings {
     confirmTimeout = within("confirmTimeout", v.confirmTimeout, Duration.ofMillis(1), DAY);
     openTimeout = within("openTimeout", v.openTimeout, Duration.ofMillis(1), Duration.ofHours(1));
     closeTimeout = within("closeTimeout", v.closeTimeout, Duration.ZERO, DAY);
+    retry = v.retry;
     nativeSettings = v.nativeSettings;
   }
 
@@ -57,25 +59,44 @@ public final class PublisherSettings {
     return address;
   }
 
-  /** Returns how many messages may be sent and not yet answered. */
-  public int maxInFlight() {
-    return maxInFlight;
+  /** Returns how it is decided how many messages may be sent and not yet answered. */
+  public WindowPolicy window() {
+    return window;
   }
 
   /**
-   * Sets how many messages may be sent and not yet answered.
+   * Sets how it is decided how many messages may be sent and not yet answered.
+   *
+   * <p>{@link WindowPolicy#adaptive} finds the number by itself and follows the broker and the
+   * network; {@link WindowPolicy#fixed} is for who knows better, or wants a known bound on what a
+   * lost connection leaves unknown.
+   *
+   * @param window adaptive by default, at most 10,000 messages
+   */
+  public PublisherSettings withWindow(WindowPolicy window) {
+    Values v = values();
+    v.window = Objects.requireNonNull(window, "window");
+    return new PublisherSettings(v);
+  }
+
+  /** Returns the most messages that may be sent and not yet answered, whoever decides. */
+  public int maxInFlight() {
+    return window.most();
+  }
+
+  /**
+   * Sets how many messages may be sent and not yet answered to a fixed number: the same as {@code
+   * withWindow(WindowPolicy.fixed(maxInFlight))}.
    *
    * <p>Throughput is bounded by this over the confirm latency: 100 in flight at 1 ms is at most
    * 100,000 messages a second. Raise it where confirms are slow, lower it to bound what a lost
    * connection leaves unknown.
    *
-   * @param maxInFlight from 1 to 1,048,576 messages; 100 by default
+   * @param maxInFlight from 1 to 1,048,576 messages
    * @throws IllegalArgumentException if out of range
    */
   public PublisherSettings withMaxInFlight(int maxInFlight) {
-    Values v = values();
-    v.maxInFlight = maxInFlight;
-    return new PublisherSettings(v);
+    return withWindow(WindowPolicy.fixed(maxInFlight));
   }
 
   /** Returns how many bytes of payload may be sent and not yet answered. */
@@ -251,6 +272,23 @@ public final class PublisherSettings {
     return new PublisherSettings(v);
   }
 
+  /** Returns after which outcomes a message is sent again. */
+  public RetryPolicy retry() {
+    return retry;
+  }
+
+  /**
+   * Sets after which outcomes a message is sent again: see {@link RetryPolicy} for what that may
+   * duplicate.
+   *
+   * @param retry {@link RetryPolicy#never} by default
+   */
+  public PublisherSettings withRetry(RetryPolicy retry) {
+    Values v = values();
+    v.retry = Objects.requireNonNull(retry, "retry");
+    return new PublisherSettings(v);
+  }
+
   /** Returns the adapter's own settings, or null if there are none. */
   public @Nullable Object nativeSettings() {
     return nativeSettings;
@@ -270,7 +308,7 @@ public final class PublisherSettings {
 
   private Values values() {
     Values v = new Values(address);
-    v.maxInFlight = maxInFlight;
+    v.window = window;
     v.maxInFlightBytes = maxInFlightBytes;
     v.maxQueued = maxQueued;
     v.maxQueuedBytes = maxQueuedBytes;
@@ -280,6 +318,7 @@ public final class PublisherSettings {
     v.confirmTimeout = confirmTimeout;
     v.openTimeout = openTimeout;
     v.closeTimeout = closeTimeout;
+    v.retry = retry;
     v.nativeSettings = nativeSettings;
     return v;
   }
@@ -305,8 +344,8 @@ public final class PublisherSettings {
   public String toString() {
     return "PublisherSettings[to "
         + address
-        + ", maxInFlight "
-        + maxInFlight
+        + ", window "
+        + window
         + ", confirmTimeout "
         + confirmTimeout
         + "]";
@@ -315,7 +354,7 @@ public final class PublisherSettings {
   /** What the one constructor checks; holds the defaults. */
   private static final class Values {
     private final Address address;
-    private int maxInFlight = 100;
+    private WindowPolicy window = WindowPolicy.adaptive();
     private long maxInFlightBytes = 32L << 20;
     private int maxQueued = 1_000;
     private long maxQueuedBytes = 64L << 20;
@@ -325,6 +364,7 @@ public final class PublisherSettings {
     private Duration confirmTimeout = Duration.ofSeconds(10);
     private Duration openTimeout = Duration.ofSeconds(10);
     private Duration closeTimeout = Duration.ofSeconds(10);
+    private RetryPolicy retry = RetryPolicy.never();
     private @Nullable Object nativeSettings;
 
     private Values(Address address) {

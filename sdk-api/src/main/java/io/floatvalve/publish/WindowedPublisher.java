@@ -15,7 +15,9 @@ import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
@@ -63,10 +65,12 @@ final class WindowedPublisher implements Publisher {
   private Life life = Life.RECOVERING;
   private @Nullable Incarnation current;
   private InFlightWindow<Pending> window;
+  private @Nullable AdaptiveWindow law; // sizes the window; null if its size is fixed
   private @Nullable Pending head;
   private @Nullable Pending tail;
   private int queued;
-  private long queuedBytes;
+  private long queuedBytes; // of those that are to be sent again, too
+  private final Deque<Pending> retrying = new ArrayDeque<>();
   private int waiters;
   private boolean onTurn;
   private long expiredTo;
@@ -88,11 +92,16 @@ final class WindowedPublisher implements Publisher {
     this.who = "publisher to " + settings.address();
     this.maxWaitNanos = settings.maxWait().toNanos();
     this.confirmTimeoutNanos = settings.confirmTimeout().toNanos();
-    this.window = newWindow();
+    this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
   }
 
-  private InFlightWindow<Pending> newWindow() {
-    return new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+  /** Begins anew for a link, which may lead to another broker. Holds the lock. */
+  private void newWindow() {
+    window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+    law = settings.window().law();
+    if (law != null) {
+      window.limit(law.limit());
+    }
   }
 
   Completions completions() {
@@ -163,13 +172,16 @@ final class WindowedPublisher implements Publisher {
       if (!life.takes()) {
         return new NotSent(NotSent.Reason.CLOSED, who + " is closed", 1);
       }
-      if (queued < settings.maxQueued()
-          && (queued == 0 || queuedBytes + pending.bytes <= settings.maxQueuedBytes())) {
+      int waiting = queued + retrying.size(); // what is to be sent again fills the queue, too
+      if (waiting < settings.maxQueued()
+          && (waiting == 0 || queuedBytes + pending.bytes <= settings.maxQueuedBytes())) {
         return null;
       }
       if (left <= 0) {
         return new NotSent(
-            holding(), queued + " messages of " + queuedBytes + " bytes wait; " + holdingText(), 1);
+            holding(),
+            waiting + " messages of " + queuedBytes + " bytes wait; " + holdingText(),
+            1);
       }
       waiters++;
       try {
@@ -285,12 +297,18 @@ final class WindowedPublisher implements Publisher {
       if (next == null || !life.sends() || !window.hasRoom(next.bytes)) {
         return null;
       }
+      Confirmed late = next.retries == null ? null : next.retries.late();
+      if (late != null) { // an earlier attempt was confirmed after all
+        dequeue();
+        settle(next, late);
+        continue;
+      }
       String refusal = at.link().refusal(next.message);
       if (refusal == null) {
         return next;
       }
       dequeue();
-      settle(next, new NotSent(NotSent.Reason.INVALID_MESSAGE, refusal, 1));
+      settle(next, new NotSent(NotSent.Reason.INVALID_MESSAGE, refusal, next.attempt()));
     }
   }
 
@@ -301,8 +319,12 @@ final class WindowedPublisher implements Publisher {
     if (head == null) {
       tail = null;
     }
+    removed(first);
+  }
+
+  private void removed(Pending pending) { // holds the lock
     queued--;
-    queuedBytes -= first.bytes;
+    queuedBytes -= pending.bytes;
     // Waking callers for each place that comes free would cost two thread switches a message.
     if (waiters > 0
         && queued <= settings.maxQueued() / 2
@@ -350,17 +372,69 @@ final class WindowedPublisher implements Publisher {
 
   // ----------------------------------------------------------------------------------- settling
 
-  /** Decides an outcome and queues its completion. Holds the lock. */
+  /**
+   * Ends an attempt: decides the outcome and queues its completion, or has it sent again. Holds the
+   * lock.
+   */
   private void settle(Pending pending, PublishOutcome outcome) {
-    pending.decide(outcome);
-    outcomes.count(outcome.verdict());
+    if (settings.retry().again(outcome) && life != Life.CLOSED) {
+      Retries retries = pending.retries;
+      if (retries == null) {
+        retries = new Retries();
+        pending.retries = retries;
+      }
+      retries.ended(outcome);
+      retries.dueNanos =
+          System.nanoTime() + settings.retry().delayNanos(retries.attempts(), side.jitter());
+      pending.returned = null;
+      pending.returnNoted = false;
+      retrying.add(pending);
+      queuedBytes += pending.bytes;
+      return;
+    }
+    PublishOutcome all = pending.retries == null ? outcome : pending.retries.all(outcome);
+    pending.decide(all);
+    outcomes.count(all.verdict());
     side.completions().add(pending);
+  }
+
+  /**
+   * Queues what is to be sent again, before all else and in its order. Holds the lock.
+   *
+   * @param all whether what is not due yet, too
+   */
+  private void requeue(long now, boolean all) {
+    Pending first = null;
+    Pending last = null;
+    for (int i = retrying.size(); i > 0; i--) {
+      Pending pending = retrying.remove();
+      Retries retries = Objects.requireNonNull(pending.retries);
+      if (!all && retries.dueNanos - now > 0 && retries.late() == null) {
+        retrying.add(pending);
+        continue;
+      }
+      pending.queuedNanos = now;
+      queued++;
+      if (last == null) {
+        first = pending;
+      } else {
+        last.next = pending;
+      }
+      last = pending;
+    }
+    if (last != null) {
+      last.next = head;
+      head = first;
+      if (tail == null) {
+        tail = last;
+      }
+    }
   }
 
   /** What was in flight without an answer. Holds the lock. */
   private void settleUnanswered(Pending pending, Unknown.Cause cause, String detail) {
     Returned returned = pending.returned;
-    settle(pending, returned != null ? returned : new Unknown(cause, detail, 1));
+    settle(pending, returned != null ? returned : new Unknown(cause, detail, pending.attempt()));
   }
 
   /** One link as the broker's answers know it. */
@@ -407,6 +481,8 @@ final class WindowedPublisher implements Publisher {
         }
         answered = true;
         long newest = window.next() - 1;
+        int open = window.size();
+        double latencyNanos = 0;
         if (sequence > newest || sequence < (upTo ? 0 : 1)) {
           strayAnswers++; // nothing was sent under that tag
         } else if (upTo) {
@@ -415,6 +491,7 @@ final class WindowedPublisher implements Publisher {
           Pending pending = window.settleOldest(last);
           while (pending != null) {
             answer(s, pending, now, receipt, reason, confirmed);
+            latencyNanos += now - pending.sentNanos;
             s = window.oldest();
             pending = window.settleOldest(last);
           }
@@ -424,14 +501,25 @@ final class WindowedPublisher implements Publisher {
             strayAnswers++;
           } else {
             answer(sequence, pending, now, receipt, reason, confirmed);
+            latencyNanos += now - pending.sentNanos;
           }
         }
+        resize(now, open - window.size(), latencyNanos);
         wake = takeTurn();
       } finally {
         lock.unlock();
       }
       if (wake) {
         side.sender().ready(WindowedPublisher.this);
+      }
+    }
+
+    /** Tells the law, if there is one, of one answer and what it settled. Holds the lock. */
+    private void resize(long now, int settled, double latencyNanos) {
+      if (law != null && settled > 0) {
+        long sent = window.next() - 1;
+        boolean waiting = head != null && life.sends();
+        window.limit(law.answered(now, settled, latencyNanos, sent, sent - window.size(), waiting));
       }
     }
 
@@ -445,6 +533,12 @@ final class WindowedPublisher implements Publisher {
       if (pending.decided()) { // it timed out before
         if (confirmed) {
           lateConfirms++;
+          Retries retries = pending.retries;
+          if (retries != null) {
+            long late = now - pending.sentNanos;
+            retries.confirmedLate(
+                new Confirmed(receipt, number, sequence, late, retries.attempts(), false));
+          }
         } else {
           lateNacks++;
         }
@@ -457,10 +551,13 @@ final class WindowedPublisher implements Publisher {
         settle(pending, returned);
       } else if (confirmed) {
         sentConfirmed.record(latency);
-        settle(pending, new Confirmed(receipt, number, sequence, latency, 1, pending.returnNoted));
+        settle(
+            pending,
+            new Confirmed(
+                receipt, number, sequence, latency, pending.attempt(), pending.returnNoted));
       } else {
         sentNacked.record(latency);
-        settle(pending, new Nacked(reason, 1));
+        settle(pending, new Nacked(reason, pending.attempt()));
       }
     }
 
@@ -484,7 +581,8 @@ final class WindowedPublisher implements Publisher {
           strayReturns++;
         } else if (failure) {
           pending.returned =
-              new Returned(replyCode, replyText, exchange, routingKey, pending.message, 1);
+              new Returned(
+                  replyCode, replyText, exchange, routingKey, pending.message, pending.attempt());
         } else {
           pending.returnNoted = true;
         }
@@ -657,13 +755,14 @@ final class WindowedPublisher implements Publisher {
       }
       unneeded = life == Life.CLOSED;
       if (!unneeded) {
-        window = newWindow();
+        newWindow();
         expiredTo = 1;
         reopened += epoch == 0 ? 0 : 1;
         epoch = incarnation.number;
         incarnation.linkedNanos = System.nanoTime();
         incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
+        requeue(incarnation.linkedNanos, true); // it has waited for the link instead
         life = life.on(Life.Event.LINKED);
         String reason = incarnation.blockedBy;
         if (reason != null) {
@@ -701,15 +800,13 @@ final class WindowedPublisher implements Publisher {
   void tick(long now) {
     Incarnation retired = null;
     String detail = "";
+    boolean wake;
     lock.lock();
     try {
-      while (head != null && now - head.queuedNanos >= maxWaitNanos) {
-        NotSent.Reason reason = holding();
-        String text = "waited " + settings.maxWait() + "; " + holdingText();
-        Pending expired = head;
-        dequeue();
-        settle(expired, new NotSent(reason, text, 1));
+      if (!retrying.isEmpty()) {
+        requeue(now, false);
       }
+      expireQueued(now);
       long s = Math.max(expiredTo, window.oldest());
       for (; s < window.next(); s++) {
         Pending pending = window.get(s);
@@ -719,10 +816,7 @@ final class WindowedPublisher implements Publisher {
         if (now - pending.sentNanos < confirmTimeoutNanos) {
           break;
         }
-        settleUnanswered(
-            pending,
-            Unknown.Cause.CONFIRM_TIMEOUT,
-            "no answer for " + settings.confirmTimeout() + flowText());
+        timedOut(s, pending);
       }
       expiredTo = s;
       Pending oldest = window.get(window.oldest());
@@ -735,14 +829,59 @@ final class WindowedPublisher implements Publisher {
         retired = at;
         detail = "no answer to its oldest message for " + settings.confirmTimeout().multipliedBy(2);
       }
+      if (law != null) {
+        window.limit(law.tick(now, window.next() - 1));
+      }
+      wake = takeTurn();
     } finally {
       lock.unlock();
+    }
+    if (wake) {
+      side.sender().ready(this);
     }
     if (retired != null) {
       side.tell(new Event.LinkRetired(Instant.now(), who, retired.number, detail));
       if (lose(retired, Unknown.Cause.CHANNEL_CLOSED, false, "given up: " + detail)) {
         side.later(0, retired.link()::abort);
       }
+    }
+  }
+
+  private void expireQueued(long now) { // holds the lock
+    boolean inOrder = settings.retry().maxAttempts() == 1; // else newer ones may stand before older
+    Pending before = null;
+    Pending pending = head;
+    while (pending != null) {
+      Pending next = pending.next;
+      if (now - pending.queuedNanos >= maxWaitNanos) {
+        if (before == null) {
+          dequeue();
+        } else {
+          before.next = next;
+          pending.next = null;
+          tail = next == null ? before : tail;
+          removed(pending);
+        }
+        String text = "waited " + settings.maxWait() + "; " + holdingText();
+        settle(pending, new NotSent(holding(), text, pending.attempt()));
+      } else if (inOrder) {
+        return;
+      } else {
+        before = pending;
+      }
+      pending = next;
+    }
+  }
+
+  /** Ends an attempt; its place in flight stays taken until the answer comes. Holds the lock. */
+  private void timedOut(long sequence, Pending pending) {
+    String detail = "no answer for " + settings.confirmTimeout() + flowText();
+    settleUnanswered(pending, Unknown.Cause.CONFIRM_TIMEOUT, detail);
+    if (!pending.decided()) { // it is sent again
+      window.replace(
+          sequence,
+          Pending.placeOf(
+              pending, new Unknown(Unknown.Cause.CONFIRM_TIMEOUT, detail, pending.attempt() - 1)));
     }
   }
 
@@ -770,6 +909,7 @@ final class WindowedPublisher implements Publisher {
       for (Pending p = head; p != null; p = p.next) {
         open.add(p);
       }
+      open.addAll(retrying);
       side.completions().collect(this, open);
     } finally {
       lock.unlock();
@@ -834,7 +974,12 @@ final class WindowedPublisher implements Publisher {
       while (head != null) {
         Pending unsent = head;
         dequeue();
-        settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, 1));
+        settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, unsent.attempt()));
+      }
+      while (!retrying.isEmpty()) {
+        Pending unsent = retrying.remove();
+        queuedBytes -= unsent.bytes;
+        settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, unsent.attempt() - 1));
       }
       settleWindow(Unknown.Cause.PUBLISHER_CLOSED, detail);
     } finally {
@@ -870,7 +1015,7 @@ final class WindowedPublisher implements Publisher {
           flow(),
           flowReason,
           epoch,
-          queued,
+          queued + retrying.size(),
           queuedBytes,
           window.size(),
           window.bytes(),

@@ -94,6 +94,45 @@ class WindowedPublisherTest {
   }
 
   @Test
+  void adaptiveWindow_growsWhileMessagesWait_andBeginsAnewOnAnotherLink() throws Exception {
+    var publisher = side.open(settings().withMaxQueued(2_000));
+    var link = broker.nextLink();
+    publishMany(publisher, 2_000);
+    link.awaitSent(16);
+    assertThat(publisher.status().inFlight()).isEqualTo(16);
+
+    await()
+        .pollInterval(Duration.ofMillis(3))
+        .until(
+            () -> {
+              link.listener.confirmed(0, true, null);
+              return publisher.status().window() > 30;
+            });
+    link.listener.lost(false, "by the test");
+    broker.nextLink().awaitSent(16);
+
+    assertThat(publisher.status().window()).isEqualTo(16);
+  }
+
+  @Test
+  void fixedWindow_staysAsItIs() throws Exception {
+    var publisher = side.open(settings().withWindow(WindowPolicy.fixed(16)).withMaxQueued(2_000));
+    var link = broker.nextLink();
+    publishMany(publisher, 1_000);
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(200);
+
+    await()
+        .pollInterval(Duration.ofMillis(3))
+        .until(
+            () -> {
+              link.listener.confirmed(0, true, null);
+              return System.nanoTime() > end;
+            });
+
+    assertThat(publisher.status().window()).isEqualTo(16);
+  }
+
+  @Test
   void nacksAndThenMultipleConfirm_keepTheNacks() throws Exception {
     var publisher = side.open(settings());
     var link = broker.nextLink();
@@ -660,8 +699,11 @@ class WindowedPublisherTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4})
   void manyThreadsAndRandomAnswers_endInExactlyOneOutcomeEach(int seed) throws Exception {
-    var publisher =
-        side.open(settings().withMaxInFlight(50).withMaxQueued(100).withMaxInFlightBytes(4_000));
+    var settings = settings().withMaxInFlight(50).withMaxQueued(100).withMaxInFlightBytes(4_000);
+    if (seed % 2 == 0) {
+      settings = settings.withRetry(retries(3).afterNacked().afterUnknown().afterNotSent());
+    }
+    var publisher = side.open(settings);
     Thread reader = new Thread(() -> answerAtRandom(seed, publisher), "answers");
     reader.start();
     int threads = 4;
@@ -747,6 +789,146 @@ class WindowedPublisherTest {
     } catch (InterruptedException e) {
       assertThat(publisher.status().state()).isNotNull();
     }
+  }
+
+  private static RetryPolicy retries(int attempts) {
+    return RetryPolicy.upTo(attempts).withBackoff(Duration.ofMillis(1), Duration.ofMillis(1));
+  }
+
+  @Test
+  void nacked_isSentAgainWhereAskedFor_andTheOutcomeCountsTheAttempts() throws Exception {
+    var publisher = side.open(settings().withRetry(retries(3).afterNacked()));
+    var link = broker.nextLink();
+    Message message = text("a");
+    var confirmedAtLast = publisher.publish(message);
+    link.awaitSent(1);
+    link.listener.nacked(1, false, "full");
+    link.awaitSent(1);
+    assertThat(confirmedAtLast).isNotDone();
+    link.listener.confirmed(2, false, null);
+
+    assertThat(outcome(confirmedAtLast))
+        .isInstanceOfSatisfying(Confirmed.class, c -> assertThat(c.attempts()).isEqualTo(2));
+    assertThat(link.all).allMatch(m -> m == message);
+
+    var nackedThrice = publisher.publish(text("b"));
+    for (int tag = 3; tag <= 5; tag++) {
+      link.awaitSent(1);
+      link.listener.nacked(tag, false, "full");
+    }
+    assertThat(outcome(nackedThrice)).isEqualTo(new Nacked("full", 3));
+    assertThat(link.all).hasSize(5);
+    assertThat(publisher.status().queued()).isZero();
+    assertThat(publisher.status().queuedBytes()).isZero();
+  }
+
+  @Test
+  void nothing_isSentAgainUnlessAskedFor() throws Exception {
+    var publisher = side.open(settings().withRetry(retries(5).afterUnknown()));
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+
+    link.listener.nacked(1, false, null);
+
+    assertThat(outcome(future)).isEqualTo(new Nacked(null, 1));
+  }
+
+  @Test
+  void lost_isSentAgainOnTheNextLink_beforeWhatWaits_inOrder() throws Exception {
+    var publisher = side.open(settings().withRetry(retries(3).afterUnknown()).withMaxInFlight(3));
+    var first = broker.nextLink();
+    var futures = publishMany(publisher, 6);
+    first.awaitSent(3);
+    broker.refuse = true;
+    first.listener.lost(true, "reset");
+    await().until(() -> publisher.status().queued() == 6);
+
+    broker.confirmAtOnce = true;
+    broker.refuse = false;
+    var second = broker.nextLink();
+
+    for (int i = 0; i < 6; i++) {
+      int attempts = i < 3 ? 2 : 1;
+      assertThat(outcome(futures.get(i)).verdict()).isEqualTo(Verdict.CONFIRMED);
+      assertThat(outcome(futures.get(i)).attempts()).isEqualTo(attempts);
+      assertThat(new String(second.all.get(i).payload(), StandardCharsets.UTF_8))
+          .isEqualTo("m" + i);
+    }
+  }
+
+  @Test
+  void unknownOnce_staysUnknown_whateverTheLaterRefusals() throws Exception {
+    var publisher = side.open(settings().withRetry(retries(3).afterUnknown().afterNacked()));
+    var first = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    first.awaitSent(1);
+    first.listener.lost(true, "reset");
+    var second = broker.nextLink();
+    second.awaitSent(1);
+    second.listener.nacked(1, false, "full");
+    second.awaitSent(1);
+    second.listener.nacked(2, false, "full");
+
+    assertThat(outcome(future)).isEqualTo(new Unknown(Unknown.Cause.CONNECTION_LOST, "reset", 3));
+  }
+
+  @Test
+  void timedOut_isSentAgain_andALateConfirmOfTheFirstCounts() throws Exception {
+    var publisher =
+        side.open(
+            settings()
+                .withConfirmTimeout(Duration.ofSeconds(1))
+                .withMaxInFlight(2)
+                .withRetry(retries(2).afterUnknown()));
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(2); // the second after a second
+    assertThat(publisher.status().inFlight()).isEqualTo(2);
+
+    link.listener.confirmed(1, false, null);
+    link.listener.nacked(2, false, "full");
+
+    assertThat(outcome(future))
+        .isInstanceOfSatisfying(Confirmed.class, c -> assertThat(c.sequence()).isEqualTo(1));
+    assertThat(publisher.status().inFlight()).isZero();
+    assertThat(publisher.status().lateConfirms()).isEqualTo(1);
+  }
+
+  @Test
+  void close_endsWhatIsToBeSentAgain() throws Exception {
+    var publisher =
+        side.open(
+            settings()
+                .withRetry(
+                    RetryPolicy.upTo(3)
+                        .afterNacked()
+                        .withBackoff(Duration.ofMinutes(1), Duration.ofMinutes(1))));
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+    link.listener.nacked(1, false, "full");
+
+    publisher.close();
+
+    assertThat(outcome(future)).isEqualTo(new Nacked("full", 1));
+  }
+
+  @Test
+  void waitedTooLong_goesOnWaitingWhereAskedFor() throws Exception {
+    var publisher =
+        side.open(
+            settings().withMaxWait(Duration.ofMillis(100)).withRetry(retries(100).afterNotSent()));
+    var link = broker.nextLink();
+    link.listener.blocked("low on memory");
+    var future = publisher.publish(text("a"));
+    await().pollDelay(Duration.ofMillis(300)).until(() -> publisher.status().queued() == 1);
+
+    broker.confirmAtOnce = true;
+    link.listener.unblocked();
+
+    assertThat(outcome(future).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(outcome(future).attempts()).isGreaterThan(1);
   }
 
   private static List<CompletableFuture<PublishOutcome>> publishMany(

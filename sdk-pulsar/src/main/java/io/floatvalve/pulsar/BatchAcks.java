@@ -79,22 +79,25 @@ final class BatchAcks {
       }
     }
 
-    /** Counts a message as acknowledged. */
-    void ack(int index) {
+    /**
+     * Counts a message as acknowledged.
+     *
+     * @return whether that was the last one of the batch
+     */
+    boolean ack(int index) {
       synchronized (all) {
         inHand--;
         boolean before = isPartly();
         acked.set(index);
         @Nullable Batch known = all.batches.get(name);
-        if (known != this) {
-          return;
-        }
-        if (acked.cardinality() == size) {
+        boolean complete = acked.cardinality() == size;
+        if (known == this && complete) {
           all.batches.remove(name);
           all.partly -= before ? 1 : 0;
-        } else if (!before) {
+        } else if (known == this && !before) {
           all.partly++;
         }
+        return complete;
       }
     }
 

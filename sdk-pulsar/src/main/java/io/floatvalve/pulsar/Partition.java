@@ -275,21 +275,20 @@ final class Partition {
 
   void ack(Taken taken, boolean receipt) {
     BatchAcks.Batch batch = taken.batch();
-    if (batch != null) {
-      batch.ack(taken.batchIndex());
-    }
+    boolean complete = batch != null && batch.ack(taken.batchIndex());
     unsettled.decrementAndGet();
+    MessageId id = complete && taken.redelivered() ? Entry.of(taken.id()) : taken.id();
     Consumer<byte[]> c = consumer;
     if (mending || c == null) {
       synchronized (this) {
         c = consumer;
         if (mending || c == null) {
-          late.add(taken.id());
+          late.add(id);
           return;
         }
       }
     }
-    acknowledge(c, taken.id(), receipt);
+    acknowledge(c, id, receipt);
   }
 
   private void acknowledge(MessageId id) {
@@ -509,6 +508,26 @@ final class Partition {
               wake.run();
             }
           });
+    }
+  }
+
+  /**
+   * A whole batch. The client counts anew what is acknowledged of a batch that comes again, and
+   * drops what it has acknowledged a moment before without counting it: it would never find the
+   * batch complete.
+   */
+  private record Entry(long getLedgerId, long getEntryId, int getPartitionIndex)
+      implements MessageIdAdv {
+    private static final long serialVersionUID = 1L;
+
+    static Entry of(MessageId part) {
+      MessageIdAdv at = (MessageIdAdv) part;
+      return new Entry(at.getLedgerId(), at.getEntryId(), at.getPartitionIndex());
+    }
+
+    @Override
+    public byte[] toByteArray() {
+      throw new UnsupportedOperationException("stays within this process");
     }
   }
 

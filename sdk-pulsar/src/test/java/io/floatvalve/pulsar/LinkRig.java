@@ -44,8 +44,7 @@ final class LinkRig implements AutoCloseable {
   LinkRig(PulsarNode node, boolean bridged) throws Exception {
     proxy = node.openProxy().tap(tap);
     PulsarBroker.Settings settings = through(proxy);
-    broker =
-        bridged ? PulsarBroker.connect(settings) : PulsarBroker.connectUnbridged(settings);
+    broker = bridged ? PulsarBroker.connect(settings) : PulsarBroker.connectUnbridged(settings);
     plain = plain(node);
   }
 

@@ -14,19 +14,29 @@ public final class CommonOptions {
   /** The variable that names a RabbitMQ where {@code --uri} does not. */
   public static final String RABBIT_VARIABLE = "FLOATVALVE_RABBIT";
 
+  /** The variable that names a Pulsar where {@code --uri} does not. */
+  public static final String PULSAR_VARIABLE = "FLOATVALVE_PULSAR";
+
+  private static final List<String> RABBIT_SCHEMES = List.of("amqp", "amqps");
+  private static final List<String> PULSAR_SCHEMES = List.of("pulsar", "pulsar+ssl");
+
   @Option(
       names = "--uri",
       paramLabel = "URI",
       description =
-          "An existing broker, such as amqp://user:password@host:5672/vhost. Default: the variable "
+          "An existing broker, such as amqp://user:password@host:5672/vhost or pulsar://host:6650."
+              + " Default: the variable "
               + RABBIT_VARIABLE
-              + ", else an installed RabbitMQ started for this run alone.")
+              + " or "
+              + PULSAR_VARIABLE
+              + ", else one started for this run alone.")
   private @Nullable String uri;
 
   @Option(
       names = "--credentials",
       paramLabel = "FILE",
-      description = "A file whose first line is user:password, for a --uri without them.")
+      description =
+          "A file whose first line is user:password, for a --uri without them; for Pulsar a token.")
   private @Nullable Path credentials;
 
   @Option(names = "--json", paramLabel = "FILE", description = "Write checks and figures there.")
@@ -75,25 +85,64 @@ public final class CommonOptions {
    * @throws CannotRun if it is no address, or its credentials cannot be read
    */
   public @Nullable String rabbitUri() {
-    String from = "--uri";
-    String named = uri;
+    String named = named(RABBIT_VARIABLE);
     if (named == null) {
-      from = RABBIT_VARIABLE;
-      named = System.getenv(RABBIT_VARIABLE);
+      return null;
     }
+    URI parsed = parse(uri == null ? RABBIT_VARIABLE : "--uri", named, RABBIT_SCHEMES);
+    return credentials == null
+        ? parsed.toString()
+        : withCredentials(parsed, credentials).toASCIIString();
+  }
+
+  /**
+   * Returns the address of an existing Pulsar, or null if none was named.
+   *
+   * @throws CannotRun if it is no address
+   */
+  public @Nullable String pulsarUri() {
+    String named = named(PULSAR_VARIABLE);
+    if (named == null) {
+      return null;
+    }
+    String from = uri == null ? PULSAR_VARIABLE : "--uri";
+    URI parsed = parse(from, named, PULSAR_SCHEMES);
+    if (parsed.getRawUserInfo() != null) {
+      throw CannotRun.badInput(
+          from, CannotRun.masked(named), "holds a user; give a token by --credentials instead");
+    }
+    return parsed.toString();
+  }
+
+  /**
+   * Returns the first line of the file of credentials, or null if none was given. It is a secret.
+   *
+   * @throws CannotRun if it cannot be read, or is empty
+   */
+  public @Nullable String token() {
+    Path file = credentials;
+    if (file == null) {
+      return null;
+    }
+    String first = firstLine(file);
+    if (first.isBlank()) {
+      throw CannotRun.badInput("--credentials", file, "its first line must be a token");
+    }
+    return first.strip();
+  }
+
+  private @Nullable String named(String variable) {
+    String named = uri == null ? System.getenv(variable) : uri;
     if (named == null || named.isBlank()) {
       if (credentials != null) {
         throw CannotRun.badInput("--credentials", credentials, "given without a --uri");
       }
       return null;
     }
-    URI parsed = parse(from, named.strip());
-    return credentials == null
-        ? parsed.toString()
-        : withCredentials(parsed, credentials).toASCIIString();
+    return named.strip();
   }
 
-  private static URI parse(String from, String text) {
+  private static URI parse(String from, String text, List<String> schemes) {
     URI parsed;
     try {
       parsed = new URI(text);
@@ -102,9 +151,11 @@ public final class CommonOptions {
           from, CannotRun.masked(text), "is no URI: " + e.getReason() + " at " + e.getIndex());
     }
     String scheme = parsed.getScheme();
-    if (!"amqp".equals(scheme) && !"amqps".equals(scheme)) {
+    if (scheme == null || !schemes.contains(scheme)) {
       throw CannotRun.badInput(
-          from, CannotRun.masked(text), "must begin with amqp:// or amqps:// for RabbitMQ");
+          from,
+          CannotRun.masked(text),
+          "must begin with " + String.join(":// or ", schemes) + "://");
     }
     if (parsed.getHost() == null) {
       throw CannotRun.badInput(from, CannotRun.masked(text), "names no host");
@@ -117,19 +168,21 @@ public final class CommonOptions {
       throw CannotRun.badInput(
           "--credentials", file, "given, but the URI has credentials of its own");
     }
+    String line = firstLine(file);
+    int colon = line.indexOf(':');
+    if (colon < 1) {
+      throw CannotRun.badInput("--credentials", file, "its first line must be user:password");
+    }
+    String userInfo = encoded(line.substring(0, colon)) + ":" + encoded(line.substring(colon + 1));
+    String text = base.toString();
+    int host = text.indexOf("://") + 3;
+    return URI.create(text.substring(0, host) + userInfo + "@" + text.substring(host));
+  }
+
+  private static String firstLine(Path file) {
     try {
       List<String> lines = Files.readAllLines(file);
-      int colon = lines.isEmpty() ? -1 : lines.get(0).indexOf(':');
-      if (colon < 1) {
-        throw CannotRun.badInput("--credentials", file, "its first line must be user:password");
-      }
-      String userInfo =
-          encoded(lines.get(0).substring(0, colon))
-              + ":"
-              + encoded(lines.get(0).substring(colon + 1));
-      String text = base.toString();
-      int host = text.indexOf("://") + 3;
-      return URI.create(text.substring(0, host) + userInfo + "@" + text.substring(host));
+      return lines.isEmpty() ? "" : lines.get(0);
     } catch (IOException e) {
       throw CannotRun.badInput("--credentials", file, "cannot be read: " + CannotRun.whyNoFile(e));
     }

@@ -1,11 +1,11 @@
 package io.floatvalve.examples.lab;
 
 import io.floatvalve.Messaging;
+import io.floatvalve.examples.cli.CheckTable;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.Queues;
 import io.floatvalve.examples.cli.RabbitAtHand;
-import io.floatvalve.examples.cli.Table;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.Publisher;
@@ -20,7 +20,7 @@ final class Lab {
   private final Findings findings;
   private final Console console;
   private final boolean quick;
-  private final Table table = new Table("check", "experiment", "reference", "here", "ok");
+  private final CheckTable checks;
 
   Lab(RabbitAtHand rabbit, Queues queues, Findings findings, Console console, boolean quick) {
     this.rabbit = rabbit;
@@ -28,6 +28,7 @@ final class Lab {
     this.findings = findings;
     this.console = console;
     this.quick = quick;
+    this.checks = new CheckTable(findings);
   }
 
   RabbitAtHand rabbit() {
@@ -55,18 +56,16 @@ final class Lab {
   /** Adds a check to the findings and to the table. */
   void check(
       String id, String experiment, String reference, String expected, String here, boolean ok) {
-    findings.check(id, expected, here, ok);
-    table.row(id, experiment, reference, here, ok ? "yes" : "NO: expected " + expected);
+    checks.check(id, experiment, reference, expected, here, ok);
   }
 
   /** Adds to the table something that could not be tried, and why; it is no check. */
   void note(String id, String experiment, String why) {
-    findings.note(id, why);
-    table.row(id, experiment, "", "not tried: " + why, "-");
+    checks.note(id, experiment, why);
   }
 
-  Table table() {
-    return table;
+  CheckTable table() {
+    return checks;
   }
 
   /** Begins messaging without anything in between. */

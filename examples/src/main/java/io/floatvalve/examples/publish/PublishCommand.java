@@ -8,6 +8,7 @@ import io.floatvalve.examples.cli.CommonOptions;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Durations;
 import io.floatvalve.examples.cli.Findings;
+import io.floatvalve.examples.cli.Metronome;
 import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.StopSignal;
 import io.floatvalve.examples.cli.Ticker;

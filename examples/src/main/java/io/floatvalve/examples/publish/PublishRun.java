@@ -1,5 +1,6 @@
 package io.floatvalve.examples.publish;
 
+import io.floatvalve.examples.cli.Metronome;
 import io.floatvalve.examples.lines.Fate;
 import io.floatvalve.examples.lines.Fates;
 import io.floatvalve.examples.lines.Line;

@@ -6,21 +6,30 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ReadmeTest {
-  @Test
-  void readme_showsTheCodeThatIsCompiled() throws IOException {
-    Path source = Path.of("src/main/java/io/floatvalve/examples/readme/ReadmeExample.java");
-    List<String> lines = Files.readAllLines(source);
+  private static final Path SOURCES = Path.of("src/main/java/io/floatvalve/examples/readme");
+
+  @ParameterizedTest
+  @CsvSource({
+    "README.md,            ReadmeExample.java,  publish",
+    "README.md,            ConsumeExample.java, consume",
+    "docs/flow-control.md, ConsumeExample.java, consume",
+    "docs/flow-control.md, ConsumeExample.java, permits",
+    "docs/flow-control.md, ConsumeExample.java, status",
+    "docs/flow-control.md, ConsumeExample.java, drain",
+    "docs/ordering.md,     ConsumeExample.java, order",
+  })
+  void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
+      throws IOException {
+    List<String> lines = Files.readAllLines(SOURCES.resolve(source));
     List<String> marked =
-        lines.subList(
-            lines.indexOf("    // tag::publish") + 1, lines.indexOf("    // end::publish"));
+        lines.subList(lines.indexOf("    // tag::" + tag) + 1, lines.indexOf("    // end::" + tag));
     String code = String.join("\n", marked).stripIndent().strip();
 
-    String readme = Files.readString(Path.of("../README.md"));
-
-    assertThat(code).contains("outcome.verdict()");
-    assertThat(readme).contains("```java\n" + code + "\n```");
+    assertThat(code).isNotEmpty();
+    assertThat(Files.readString(Path.of("..", document))).contains("```java\n" + code + "\n```");
   }
 }

@@ -1,4 +1,4 @@
-package io.floatvalve.examples.publish;
+package io.floatvalve.examples.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,10 +1,10 @@
-package io.floatvalve.examples.publish;
+package io.floatvalve.examples.cli;
 
 /**
  * Says when the next message is due at a steady rate. Knows no clock. After a pause it does not
  * make up for more than a tenth of a second.
  */
-final class Metronome {
+public final class Metronome {
   private static final long CATCH_UP_NANOS = 100_000_000;
 
   private final double nanosEach;
@@ -15,12 +15,12 @@ final class Metronome {
    *
    * @param perSecond above 0
    */
-  Metronome(double perSecond) {
+  public Metronome(double perSecond) {
     nanosEach = 1e9 / perSecond;
   }
 
   /** Returns how long to wait, from now, before sending the next. */
-  long waitNanos(long now) {
+  public long waitNanos(long now) {
     if (Double.isNaN(due) || now - due > CATCH_UP_NANOS) {
       due = now;
     }

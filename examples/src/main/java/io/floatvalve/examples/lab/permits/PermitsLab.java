@@ -1,0 +1,139 @@
+package io.floatvalve.examples.lab.permits;
+
+import io.floatvalve.examples.cli.CannotRun;
+import io.floatvalve.examples.cli.Check;
+import io.floatvalve.examples.cli.CommonOptions;
+import io.floatvalve.examples.cli.Console;
+import io.floatvalve.examples.cli.Findings;
+import io.floatvalve.examples.cli.PulsarAtHand;
+import io.floatvalve.examples.cli.PulsarOptions;
+import io.floatvalve.examples.cli.Table;
+import java.io.IOException;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** How messages get to consumers: permits, memory, order, redelivery. */
+@Command(
+    name = "permits",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "How messages get to consumers: permits on the wire, a slow consumer beside a fast one, large"
+          + " messages, stuck handlers, order, redelivery.",
+      "The plain client runs beside with its defaults; checks are about Floatvalve's consumer."
+    })
+public final class PermitsLab implements Callable<Integer> {
+  @Option(names = "--broker", paramLabel = "B", description = "pulsar (the only one as yet).")
+  private String broker = "pulsar";
+
+  @Option(names = "--quick", description = "Less of everything: under a minute and a half.")
+  private boolean quick;
+
+  @Option(
+      names = "--only",
+      paramLabel = "NAMES",
+      split = ",",
+      description = "Only some: ${COMPLETION-CANDIDATES}, such as --only slow,order; default: all.")
+  private Set<Part> only = EnumSet.allOf(Part.class);
+
+  /** The experiments. */
+  enum Part {
+    /** Permits on the wire. */
+    WIRE,
+    /** A slow consumer beside a fast one. */
+    SLOW,
+    /** Large messages. */
+    MEMORY,
+    /** A handler that does nothing. */
+    THROUGHPUT,
+    /** Order. */
+    ORDER,
+    /** What comes again. */
+    REDELIVERY
+  }
+
+  @Mixin private PulsarOptions pulsarOptions = new PulsarOptions();
+  @Mixin private CommonOptions common = new CommonOptions();
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Override
+  public Integer call() throws IOException {
+    if (!broker.equals("pulsar")) {
+      throw CannotRun.badInput("--broker", broker, "must be pulsar; others are not there yet");
+    }
+    Console console = Console.of(spec, common);
+    Findings findings = new Findings("lab permits");
+    try (PulsarAtHand pulsar = PulsarAtHand.open(common, pulsarOptions, console)) {
+      pulsar.describeTo(findings);
+      long began = System.nanoTime();
+      try (Bench bench = new Bench(pulsar, findings, console, quick)) {
+        run(console, bench);
+      }
+      double seconds = (System.nanoTime() - began) / 1e9;
+      findings.figure("run_s", seconds);
+      findings.writeTo(common.json());
+      long held = findings.checks().stream().filter(Check::ok).count();
+      console.say(
+          String.format(
+              "%d of %d checks held, in %.0f s", held, findings.checks().size(), seconds));
+      return findings.allOk() ? CannotRun.OK : CannotRun.NOT_ALL_WELL;
+    }
+  }
+
+  private void run(Console console, Bench bench) throws IOException {
+    for (Part part : Part.values()) {
+      if (!only.contains(part)) {
+        continue;
+      }
+      switch (part) {
+        case WIRE -> {
+          WireLedger wire = new WireLedger(bench);
+          wire.run();
+          show(console, "Refills 20 ms away from the broker, 4 workers at 1 ms", wire.refills());
+          show(console, "All handlers stuck, then on", wire.stalls());
+        }
+        case SLOW -> {
+          SlowSibling sibling = new SlowSibling(bench);
+          sibling.run();
+          show(console, "Shared subscription, one worker each", sibling.table());
+        }
+        case MEMORY -> {
+          LargeMessages large = new LargeMessages(bench);
+          large.run();
+          show(console, "1 MB messages, a handler of 200 ms, a budget of 8 MiB", large.table());
+        }
+        case THROUGHPUT -> {
+          Throughput throughput = new Throughput(bench);
+          throughput.run();
+          show(console, "Throughput of a handler that does nothing", throughput.table());
+        }
+        case ORDER -> {
+          Orders orders = new Orders(bench);
+          orders.run();
+          show(console, "Order of 20 keys", orders.table());
+        }
+        case REDELIVERY -> {
+          Redelivery redelivery = new Redelivery(bench);
+          redelivery.run();
+          show(console, "What comes again", redelivery.table());
+        }
+      }
+    }
+    console.say("");
+    console.say("Checks");
+    console.say(bench.checks());
+    console.say("");
+  }
+
+  private static void show(Console console, String title, Table table) {
+    console.say("");
+    console.say(title);
+    console.say(table);
+  }
+}
