@@ -16,6 +16,8 @@ import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.publish.PublishOutcome;
 import io.floatvalve.publish.PublishOutcome.Confirmed;
+import io.floatvalve.publish.PublishOutcome.Nacked;
+import io.floatvalve.publish.PublishOutcome.NotSent;
 import io.floatvalve.publish.PublishOutcome.Returned;
 import io.floatvalve.publish.PublishOutcome.Unknown;
 import io.floatvalve.publish.PublishOutcome.Verdict;
@@ -23,6 +25,7 @@ import io.floatvalve.publish.PublishSummary;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.publish.PublisherStatus;
+import io.floatvalve.publish.RetryPolicy;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.FaultProxy.Cut;
 import io.floatvalve.testkit.FaultProxy.Direction;
@@ -32,6 +35,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -320,9 +324,7 @@ class PublishFieldCasesTest {
     assertThat(outcomes)
         .allMatch(o -> o.verdict() == Verdict.CONFIRMED || o.verdict() == Verdict.UNKNOWN);
     PublishSummary later =
-        publisher
-            .publishAll(java.util.Collections.nCopies(10, text("later")))
-            .get(30, TimeUnit.SECONDS);
+        publisher.publishAll(Collections.nCopies(10, text("later"))).get(30, TimeUnit.SECONDS);
     assertThat(later.allConfirmed()).isTrue();
     Set<String> stored = drainTexts("rc12");
     for (int i = 1; i <= 999; i++) {
@@ -341,6 +343,193 @@ class PublishFieldCasesTest {
       texts.add(new String(got.getBody(), StandardCharsets.UTF_8));
     }
     return texts;
+  }
+
+  @Test
+  void rc16_fanoutToAFullAndAFreeQueue_isNacked_thoughOneKeptIt_andRetriesKeepTheId()
+      throws Exception {
+    queue("rc16-full", Map.of("x-max-length", 1, "x-overflow", "reject-publish"));
+    queue("rc16-ok");
+    admin.exchangeDeclare("rc16", BuiltinExchangeType.FANOUT);
+    admin.queueBind("rc16-full", "rc16", "");
+    admin.queueBind("rc16-ok", "rc16", "");
+    admin.basicPublish("", "rc16-full", new AMQP.BasicProperties(), new byte[1]);
+    await().until(() -> depth("rc16-full") == 1);
+    PublisherSettings settings = PublisherSettings.to(Address.exchange("rc16", ""));
+    Publisher publisher =
+        messaging().publisher(settings.withRetry(RetryPolicy.upTo(3).afterNacked()));
+
+    List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      futures.add(publisher.publish(Message.builder(new byte[1]).messageId("id" + i).build()));
+    }
+
+    for (var future : futures) {
+      assertThat(outcome(future))
+          .isInstanceOfSatisfying(Nacked.class, n -> assertThat(n.attempts()).isEqualTo(3));
+    }
+    List<String> ids = new ArrayList<>();
+    for (var got = admin.basicGet("rc16-ok", true);
+        got != null;
+        got = admin.basicGet("rc16-ok", true)) {
+      ids.add(got.getProps().getMessageId());
+    }
+    assertThat(ids).hasSizeBetween(10, 30);
+    assertThat(new HashSet<>(ids)).hasSize(10).allMatch(id -> id.matches("id[0-9]"));
+    assertThat(depth("rc16-full")).isEqualTo(1);
+  }
+
+  @Test
+  void rc16_withoutRetry_aNackIsTheEnd() throws Exception {
+    queue("rc16-never", Map.of("x-max-length", 1, "x-overflow", "reject-publish"));
+    Publisher publisher = messaging().publisher(to("rc16-never"));
+    assertThat(outcome(publisher.publish(text("first"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+
+    PublishOutcome refused = outcome(publisher.publish(text("second")));
+
+    assertThat(refused.verdict()).isEqualTo(Verdict.NACKED);
+    assertThat(refused.attempts()).isEqualTo(1);
+  }
+
+  @Test
+  @NeedsRabbit(ownProcess = true)
+  void rc18_memoryAlarm_hangsNeitherPublishNorClose_andTheNextPublisherGoesOn() throws Exception {
+    queue("rc18");
+    Messaging messaging = messaging();
+    Publisher a =
+        messaging.publisher(
+            to("rc18")
+                .withMaxBlock(Duration.ofMillis(500))
+                .withCloseTimeout(Duration.ofSeconds(2))
+                .withMaxInFlight(200));
+    Publisher b = messaging.publisher(to("rc18").withMaxWait(Duration.ofMinutes(1)));
+    outcome(b.publish(text("b0")));
+    List<CompletableFuture<PublishOutcome>> futures = new CopyOnWriteArrayList<>();
+    Message kilobyte = Message.of(new byte[1_000]);
+    node.ctl("set_vm_memory_high_watermark", "0.00000001");
+    CompletableFuture<PublishOutcome> waiting;
+    try {
+      await() // the alarm comes with some delay after the limit, the word of it after a publish
+          .atMost(30, TimeUnit.SECONDS)
+          .until(
+              () -> {
+                futures.add(a.publish(kilobyte));
+                return a.status().state() == PublisherStatus.State.BLOCKED;
+              });
+      Thread publishing =
+          new Thread(
+              () -> {
+                long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(3);
+                while (System.nanoTime() < until) {
+                  futures.add(a.publish(kilobyte));
+                }
+              });
+      publishing.start();
+      waiting = b.publish(text("b1"));
+      publishing.join(10_000);
+      assertThat(publishing.isAlive()).as("a caller hangs").isFalse();
+      assertThat(a.status().inFlight()).isLessThanOrEqualTo(200);
+      assertThat(a.status().flowReason()).contains("memory");
+      assertThat(events)
+          .anyMatch(e -> e instanceof Event.Blocked blocked && blocked.reason().contains("memory"));
+
+      long began = System.nanoTime();
+      a.close();
+
+      assertThat(Duration.ofNanos(System.nanoTime() - began))
+          .isBetween(Duration.ofMillis(1_900), Duration.ofSeconds(4));
+      assertThat(waiting).isNotDone();
+    } finally {
+      node.memoryAlarm(false);
+    }
+    await()
+        .atMost(30, TimeUnit.SECONDS)
+        .pollInterval(Duration.ofMillis(5))
+        .until(() -> b.status().flow() != PublisherStatus.Flow.BLOCKED);
+    assertThat(waiting.get(1, TimeUnit.SECONDS).verdict()).isEqualTo(Verdict.CONFIRMED);
+    for (var future : futures) {
+      assertThat(outcome(future).verdict())
+          .isIn(Verdict.CONFIRMED, Verdict.UNKNOWN, Verdict.NOT_SENT);
+    }
+    assertThat(futures)
+        .anyMatch(
+            f ->
+                f.join() instanceof NotSent refused
+                    && refused.reason() == NotSent.Reason.CONNECTION_BLOCKED);
+  }
+
+  @Test
+  void rc20_confirmThatNeverComes_isATimeoutOfItsOwn() throws Exception {
+    queue("rc20");
+    FaultProxy proxy = proxy();
+    Publisher publisher =
+        messaging(through(proxy))
+            .publisher(to("rc20").withMaxInFlight(100).withConfirmTimeout(Duration.ofSeconds(1)));
+    outcome(publisher.publish(text("first")));
+    int messages = 20;
+    List<Duration> ends = new ArrayList<>();
+    // The upper bound is the machine's affair as well: a pause of it is given another round.
+    for (int round = 0; round < 3 && (round == 0 || latest(ends).toMillis() > 1_300); round++) {
+      proxy.stall(Direction.FROM_BROKER);
+      ends.clear();
+      List<CompletableFuture<Duration>> futures = new ArrayList<>();
+      for (int i = 0; i < messages; i++) {
+        long began = System.nanoTime();
+        futures.add(
+            publisher
+                .publish(text("m" + i))
+                .thenApply(
+                    o -> {
+                      assertThat(o)
+                          .isInstanceOfSatisfying(
+                              Unknown.class,
+                              u -> {
+                                assertThat(u.cause()).isEqualTo(Unknown.Cause.CONFIRM_TIMEOUT);
+                                assertThat(u.detail()).contains("no answer for PT1S");
+                              });
+                      return Duration.ofNanos(System.nanoTime() - began);
+                    }));
+      }
+      for (var future : futures) {
+        ends.add(future.get(20, TimeUnit.SECONDS));
+      }
+      assertThat(publisher.status().inFlight()).as("places are kept").isEqualTo(messages);
+      assertThat(publisher.status().oldestInFlight()).isGreaterThan(Duration.ofSeconds(1));
+      proxy.unstall();
+      await().until(() -> publisher.status().inFlight() == 0);
+    }
+
+    assertThat(ends).hasSize(messages).allMatch(end -> end.toMillis() >= 1_000);
+    assertThat(latest(ends)).isLessThanOrEqualTo(Duration.ofMillis(1_300));
+    assertThat(publisher.status().lateConfirms()).isGreaterThanOrEqualTo(messages);
+    assertThat(outcome(publisher.publish(text("after"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+  }
+
+  @Test
+  void rc20_silenceOverTwiceTheLimit_replacesTheChannel() throws Exception {
+    queue("rc20-retired");
+    FaultProxy proxy = proxy();
+    Publisher publisher =
+        messaging(through(proxy))
+            .publisher(
+                to("rc20-retired")
+                    .withConfirmTimeout(Duration.ofMillis(500))
+                    .withMaxWait(Duration.ofMinutes(1)));
+    outcome(publisher.publish(text("first")));
+    proxy.stall(Direction.FROM_BROKER);
+    outcome(publisher.publish(text("lost")));
+
+    await().until(() -> events.stream().anyMatch(e -> e instanceof Event.LinkRetired));
+
+    proxy.unstall();
+    assertThat(outcome(publisher.publish(text("after"))).verdict())
+        .isIn(Verdict.CONFIRMED, Verdict.UNKNOWN);
+    await().atMost(30, TimeUnit.SECONDS).until(() -> publisher.status().reopened() > 0);
+    assertThat(outcome(publisher.publish(text("later"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+  }
+
+  private static Duration latest(List<Duration> ends) {
+    return Collections.max(ends);
   }
 
   @Test
