@@ -22,6 +22,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   final WindowedPublisher owner;
   long sentNanos;
   boolean returnNoted;
+  boolean awaited;
   PublishOutcome.@Nullable Returned returned;
   @Nullable Retries retries;
   private volatile @Nullable PublishOutcome outcome;
@@ -65,12 +66,13 @@ final class Pending extends CompletableFuture<PublishOutcome> {
     complete(outcome);
   }
 
-  // A continuation that waits for another publish would stop the completion thread it runs on.
+  // A continuation that waits for another publish would stop the completion thread it runs on; and
+  // whoever waits, waits for what the client still keeps back.
 
   @Override
   public PublishOutcome join() {
     if (!isDone()) {
-      owner.completions().aboutToBlock();
+      owner.aboutToWait(this);
     }
     return super.join();
   }
@@ -78,7 +80,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   @Override
   public PublishOutcome get() throws InterruptedException, ExecutionException {
     if (!isDone()) {
-      owner.completions().aboutToBlock();
+      owner.aboutToWait(this);
     }
     return super.get();
   }
@@ -87,7 +89,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   public PublishOutcome get(long timeout, TimeUnit unit)
       throws InterruptedException, ExecutionException, TimeoutException {
     if (!isDone()) {
-      owner.completions().aboutToBlock();
+      owner.aboutToWait(this);
     }
     return super.get(timeout, unit);
   }

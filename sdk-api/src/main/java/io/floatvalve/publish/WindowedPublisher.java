@@ -28,6 +28,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The shell around the window: a bounded queue before it, and one link after another behind it. */
@@ -73,6 +74,7 @@ final class WindowedPublisher implements Publisher {
   private final Deque<Pending> retrying = new ArrayDeque<>();
   private int waiters;
   private boolean onTurn;
+  private boolean hurry; // somebody waits for what is sent in this turn, perhaps
   private long expiredTo;
   private int attempt;
   private String flowReason = "";
@@ -106,6 +108,23 @@ final class WindowedPublisher implements Publisher {
 
   Completions completions() {
     return side.completions();
+  }
+
+  /** Somebody is about to wait for this outcome; on whatever thread. */
+  void aboutToWait(Pending pending) {
+    side.completions().aboutToBlock();
+    Incarnation at;
+    lock.lock();
+    try {
+      at = current;
+      pending.awaited = true;
+      hurry |= onTurn;
+    } finally {
+      lock.unlock();
+    }
+    if (at != null) {
+      at.link().hurry();
+    }
   }
 
   // ---------------------------------------------------------------------------- taking messages
@@ -239,6 +258,7 @@ final class WindowedPublisher implements Publisher {
   boolean pump() {
     int messages = 0;
     int bytes = 0;
+    boolean awaited = false;
     Incarnation at = null;
     while (true) {
       Pending next;
@@ -258,6 +278,7 @@ final class WindowedPublisher implements Publisher {
         dequeue();
         sequence = window.tryClaim(next, next.bytes);
         next.sentNanos = System.nanoTime();
+        awaited |= next.awaited;
       } finally {
         lock.unlock();
       }
@@ -279,13 +300,20 @@ final class WindowedPublisher implements Publisher {
         writeFailed(at, e);
       }
     }
+    boolean more;
     lock.lock();
     try {
       onTurn = false;
-      return takeTurn();
+      awaited |= hurry;
+      hurry = false;
+      more = takeTurn();
     } finally {
       lock.unlock();
     }
+    if (awaited && at != null) {
+      at.link().hurry();
+    }
+    return more;
   }
 
   /**
@@ -439,6 +467,7 @@ final class WindowedPublisher implements Publisher {
     private volatile @Nullable PublishLink link;
     private boolean answered; // guarded by lock
     private boolean lost; // guarded by lock
+    private boolean connected = true; // guarded by lock
     private @Nullable String blockedBy; // guarded by lock
     private long linkedNanos; // guarded by lock
     private long readingSince; // guarded by lock; when the broker last began to read
@@ -584,6 +613,85 @@ final class WindowedPublisher implements Publisher {
         }
       } finally {
         lock.unlock();
+      }
+    }
+
+    @Override
+    public void notSent(long sequence, PublishLink.Unsent why, String detail) {
+      NotSent.Reason reason =
+          switch (why) {
+            case TOO_LARGE -> NotSent.Reason.MESSAGE_TOO_LARGE;
+            case INVALID -> NotSent.Reason.INVALID_MESSAGE;
+            case NO_ROOM -> NotSent.Reason.QUEUE_FULL;
+          };
+      givenUp(sequence, pending -> settle(pending, new NotSent(reason, detail, pending.attempt())));
+    }
+
+    @Override
+    public void unclear(long sequence, String detail) {
+      givenUp(
+          sequence, pending -> settleUnanswered(pending, Unknown.Cause.UNCLEAR_ANSWER, detail));
+    }
+
+    /** Frees a place without an answer; no measure of how fast the broker answers. */
+    private void givenUp(long sequence, Consumer<Pending> settling) {
+      boolean wake;
+      lock.lock();
+      try {
+        if (current != this) {
+          staleAnswers++;
+          return;
+        }
+        Pending pending = window.settle(sequence);
+        if (pending == null) {
+          strayAnswers++;
+        } else if (!pending.decided()) { // else it timed out before
+          settling.accept(pending);
+        }
+        wake = takeTurn();
+      } finally {
+        lock.unlock();
+      }
+      if (wake) {
+        side.sender().ready(WindowedPublisher.this);
+      }
+    }
+
+    @Override
+    public void disconnected(String detail) {
+      lock.lock();
+      try {
+        connected = false;
+        if (current != this) {
+          return;
+        }
+        life = life.on(Life.Event.LOST);
+        lastLoss = detail;
+      } finally {
+        lock.unlock();
+      }
+      side.tell(new Event.LinkLost(Instant.now(), who, number, true, detail, 0));
+    }
+
+    @Override
+    public void reconnected() {
+      boolean wake;
+      lock.lock();
+      try {
+        connected = true;
+        readingSince = System.nanoTime();
+        if (current != this) {
+          return;
+        }
+        life = life.on(Life.Event.LINKED);
+        reopened++;
+        wake = takeTurn();
+      } finally {
+        lock.unlock();
+      }
+      side.tell(new Event.LinkOpened(Instant.now(), who, number));
+      if (wake) {
+        side.sender().ready(WindowedPublisher.this);
       }
     }
 
@@ -758,7 +866,7 @@ final class WindowedPublisher implements Publisher {
         incarnation.linkedNanos = System.nanoTime();
         incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
-        life = life.on(Life.Event.LINKED);
+        life = life.on(incarnation.connected ? Life.Event.LINKED : Life.Event.LOST);
         String reason = incarnation.blockedBy;
         if (reason != null) {
           life = life.on(Life.Event.BLOCKED);
