@@ -22,6 +22,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   final WindowedPublisher owner;
   long sentNanos;
   boolean returnNoted;
+  boolean awaited;
   PublishOutcome.@Nullable Returned returned;
   @Nullable Retries retries;
   private volatile @Nullable PublishOutcome outcome;
@@ -66,15 +67,15 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   }
 
   /*
-   * A continuation that waits for another publish would hold a completion thread, and enough of them
+   * Whoever waits, waits for what the client still keeps back: the owner is told. A continuation that
+   * waits for another publish would hold a completion thread, and enough of them
    * all of these threads. So there it waits for the outcome to be decided, which takes the client's
    * thread or the timer alone, and then completes the future itself.
    */
 
   @Override
   public PublishOutcome join() {
-    if (!isDone() && Completions.onWorker()) {
-      owner.completions().aboutToBlock();
+    if (!isDone() && isHeldByAWorker()) {
       boolean interrupted = Thread.interrupted();
       while (!finishWhenDecided(Long.MAX_VALUE)) {
         interrupted |= Thread.interrupted();
@@ -88,8 +89,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
 
   @Override
   public PublishOutcome get() throws InterruptedException, ExecutionException {
-    if (!isDone() && Completions.onWorker()) {
-      owner.completions().aboutToBlock();
+    if (!isDone() && isHeldByAWorker()) {
       if (!finishWhenDecided(Long.MAX_VALUE)) {
         throw new InterruptedException();
       }
@@ -101,8 +101,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   public PublishOutcome get(long timeout, TimeUnit unit)
       throws InterruptedException, ExecutionException, TimeoutException {
     long nanos = unit.toNanos(timeout);
-    if (!isDone() && Completions.onWorker()) {
-      owner.completions().aboutToBlock();
+    if (!isDone() && isHeldByAWorker()) {
       long start = System.nanoTime();
       if (!finishWhenDecided(nanos)) {
         throw new InterruptedException();
@@ -110,6 +109,12 @@ final class Pending extends CompletableFuture<PublishOutcome> {
       nanos = Math.max(0, nanos - (System.nanoTime() - start));
     }
     return super.get(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** Tells the owner that this is waited for; returns whether a completion thread waits. */
+  private boolean isHeldByAWorker() {
+    owner.aboutToWait(this);
+    return Completions.onWorker();
   }
 
   /**

@@ -217,6 +217,8 @@ public sealed interface PublishOutcome
       CHANNEL_CLOSED,
       /** Writing it failed. */
       WRITE_FAILED,
+      /** The broker answered, but not whether it has this message. */
+      UNCLEAR_ANSWER,
       /** The publisher was closed, and the answer did not come within the closing's time. */
       PUBLISHER_CLOSED
     }

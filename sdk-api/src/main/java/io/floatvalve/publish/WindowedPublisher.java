@@ -29,6 +29,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -80,6 +81,7 @@ final class WindowedPublisher implements Publisher {
   private int waiters;
   private int decisionWaiters;
   private boolean onTurn;
+  private boolean hurry; // somebody waits for what is sent in this turn, perhaps
   private long expiredTo;
   private int attempt;
   private String flowReason = "";
@@ -113,6 +115,23 @@ final class WindowedPublisher implements Publisher {
 
   Completions completions() {
     return side.completions();
+  }
+
+  /** Somebody is about to wait for this outcome; on whatever thread. */
+  void aboutToWait(Pending pending) {
+    side.completions().aboutToBlock();
+    Incarnation at;
+    lock.lock();
+    try {
+      at = current;
+      pending.awaited = true;
+      hurry |= onTurn;
+    } finally {
+      lock.unlock();
+    }
+    if (at != null) {
+      at.link().hurry();
+    }
   }
 
   // ---------------------------------------------------------------------------- taking messages
@@ -249,6 +268,7 @@ final class WindowedPublisher implements Publisher {
   boolean pump() {
     int messages = 0;
     int bytes = 0;
+    boolean awaited = false;
     Incarnation at = null;
     while (true) {
       Pending next;
@@ -268,6 +288,7 @@ final class WindowedPublisher implements Publisher {
         dequeue();
         sequence = window.tryClaim(next, next.bytes);
         next.sentNanos = System.nanoTime();
+        awaited |= next.awaited;
       } finally {
         lock.unlock();
       }
@@ -289,13 +310,20 @@ final class WindowedPublisher implements Publisher {
         writeFailed(at, e);
       }
     }
+    boolean more;
     lock.lock();
     try {
       onTurn = false;
-      return takeTurn();
+      awaited |= hurry;
+      hurry = false;
+      more = takeTurn();
     } finally {
       lock.unlock();
     }
+    if (awaited && at != null) {
+      at.link().hurry();
+    }
+    return more;
   }
 
   /**
@@ -486,6 +514,7 @@ final class WindowedPublisher implements Publisher {
     private volatile @Nullable PublishLink link;
     private boolean answered; // guarded by lock
     private boolean lost; // guarded by lock
+    private boolean connected = true; // guarded by lock
     private @Nullable String blockedBy; // guarded by lock
     private long linkedNanos; // guarded by lock
     private long readingSince; // guarded by lock; when the broker last began to read
@@ -631,6 +660,84 @@ final class WindowedPublisher implements Publisher {
         }
       } finally {
         lock.unlock();
+      }
+    }
+
+    @Override
+    public void notSent(long sequence, PublishLink.Unsent why, String detail) {
+      NotSent.Reason reason =
+          switch (why) {
+            case TOO_LARGE -> NotSent.Reason.MESSAGE_TOO_LARGE;
+            case INVALID -> NotSent.Reason.INVALID_MESSAGE;
+            case NO_ROOM -> NotSent.Reason.QUEUE_FULL;
+          };
+      givenUp(sequence, pending -> settle(pending, new NotSent(reason, detail, pending.attempt())));
+    }
+
+    @Override
+    public void unclear(long sequence, String detail) {
+      givenUp(sequence, pending -> settleUnanswered(pending, Unknown.Cause.UNCLEAR_ANSWER, detail));
+    }
+
+    /** Frees a place without an answer; no measure of how fast the broker answers. */
+    private void givenUp(long sequence, Consumer<Pending> settling) {
+      boolean wake;
+      lock.lock();
+      try {
+        if (current != this) {
+          staleAnswers++;
+          return;
+        }
+        Pending pending = window.settle(sequence);
+        if (pending == null) {
+          strayAnswers++;
+        } else if (!pending.decided()) { // else it timed out before
+          settling.accept(pending);
+        }
+        wake = takeTurn();
+      } finally {
+        lock.unlock();
+      }
+      if (wake) {
+        side.sender().ready(WindowedPublisher.this);
+      }
+    }
+
+    @Override
+    public void disconnected(String detail) {
+      lock.lock();
+      try {
+        connected = false;
+        if (current != this) {
+          return;
+        }
+        life = life.on(Life.Event.LOST);
+        lastLoss = detail;
+      } finally {
+        lock.unlock();
+      }
+      side.tell(new Event.LinkLost(Instant.now(), who, number, true, detail, 0));
+    }
+
+    @Override
+    public void reconnected() {
+      boolean wake;
+      lock.lock();
+      try {
+        connected = true;
+        readingSince = System.nanoTime();
+        if (current != this) {
+          return;
+        }
+        life = life.on(Life.Event.LINKED);
+        reopened++;
+        wake = takeTurn();
+      } finally {
+        lock.unlock();
+      }
+      side.tell(new Event.LinkOpened(Instant.now(), who, number));
+      if (wake) {
+        side.sender().ready(WindowedPublisher.this);
       }
     }
 
@@ -810,7 +917,7 @@ final class WindowedPublisher implements Publisher {
         incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
         requeue(incarnation.linkedNanos, true); // it has waited for the link instead
-        life = life.on(Life.Event.LINKED);
+        life = life.on(incarnation.connected ? Life.Event.LINKED : Life.Event.LOST);
         String reason = incarnation.blockedBy;
         if (reason != null) {
           life = life.on(Life.Event.BLOCKED);

@@ -34,6 +34,12 @@ public interface PublishLink {
   void flush() throws Exception;
 
   /**
+   * Somebody waits for an answer: what is kept back, to be sent together with more, goes now. From
+   * any thread; does not wait for the network.
+   */
+  default void hurry() {}
+
+  /**
    * Closes in order; the engine has waited for what was in flight. Returns after at most the
    * timeout, also when the network hangs. The listener hears nothing of it.
    */
@@ -46,9 +52,20 @@ public interface PublishLink {
    */
   void abort();
 
+  /** Why a message did not leave this process after all. */
+  enum Unsent {
+    /** It is larger than the broker takes. */
+    TOO_LARGE,
+    /** Something in it cannot be sent. */
+    INVALID,
+    /** The client has no room for it now. */
+    NO_ROOM
+  }
+
   /**
-   * What the broker says. Called on the client's threads, one call at a time and in the order of
-   * the wire; never blocks, never throws.
+   * What the broker says. Called on the client's threads in the order of the wire, one call at a
+   * time unless the link has several connections (partitions of a Pulsar topic); what the client
+   * refuses by itself is told from within {@link #send}, too. Never blocks, never throws.
    */
   interface Listener {
     /**
@@ -91,6 +108,36 @@ public interface PublishLink {
 
     /** The broker reads again. */
     void unblocked();
+
+    /**
+     * The client refused a message that was given to {@link #send}: the broker never sees it.
+     *
+     * @param sequence as sent
+     * @param why what to conclude
+     * @param detail the client's word
+     */
+    void notSent(long sequence, Unsent why, String detail);
+
+    /**
+     * The client or the broker gave up a message without saying whether it is stored. The link goes
+     * on.
+     *
+     * @param sequence as sent
+     * @param detail the reason given
+     */
+    void unclear(long sequence, String detail);
+
+    /**
+     * The connection is gone, and the client makes another by itself: the link lives on, and what
+     * was sent without an answer is sent again by the client, in its order. Nothing should be given
+     * to {@link #send} until it is {@linkplain #reconnected there again}.
+     *
+     * @param detail the client's reason, no secret
+     */
+    void disconnected(String detail);
+
+    /** The connection is there again. */
+    void reconnected();
 
     /**
      * The link is gone and nothing more will be heard on it. At most once.

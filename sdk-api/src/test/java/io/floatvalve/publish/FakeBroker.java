@@ -58,6 +58,7 @@ final class FakeBroker implements Broker {
     volatile long lastSequence;
     volatile @Nullable IOException failure;
     volatile @Nullable CountDownLatch hang;
+    volatile int hurried;
     volatile boolean closed;
     volatile boolean aborted;
 
@@ -97,6 +98,11 @@ final class FakeBroker implements Broker {
 
     @Override
     public void flush() {}
+
+    @Override
+    public synchronized void hurry() {
+      hurried++;
+    }
 
     @Override
     public void close(Duration timeout) {

@@ -14,6 +14,7 @@ import io.floatvalve.publish.PublishOutcome.NotSent;
 import io.floatvalve.publish.PublishOutcome.Returned;
 import io.floatvalve.publish.PublishOutcome.Unknown;
 import io.floatvalve.publish.PublishOutcome.Verdict;
+import io.floatvalve.spi.PublishLink;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -91,6 +92,71 @@ class WindowedPublisherTest {
     assertThat(futures.subList(7, 10)).noneMatch(CompletableFuture::isDone);
     link.listener.confirmed(0, true, null);
     assertThat(outcome(futures.get(9)).verdict()).isEqualTo(Verdict.CONFIRMED);
+  }
+
+  @Test
+  void refusedByTheClientAfterAll_isNotSent_andFreesItsPlace() throws Exception {
+    var publisher = side.open(settings().withWindow(WindowPolicy.fixed(2)));
+    var link = broker.nextLink();
+    List<CompletableFuture<PublishOutcome>> futures = publishMany(publisher, 4);
+    link.awaitSent(2);
+
+    link.listener.notSent(1, PublishLink.Unsent.TOO_LARGE, "6 MB");
+    link.listener.notSent(2, PublishLink.Unsent.NO_ROOM, "full");
+    link.awaitSent(2);
+    link.listener.unclear(3, "it had one of that number");
+
+    NotSent large = (NotSent) outcome(futures.get(0));
+    assertThat(large.reason()).isEqualTo(NotSent.Reason.MESSAGE_TOO_LARGE);
+    assertThat(large.detail()).isEqualTo("6 MB");
+    assertThat(large.retry()).isEqualTo(PublishOutcome.Retry.FUTILE);
+    assertThat(outcome(futures.get(1)).retry()).isEqualTo(PublishOutcome.Retry.SAFE);
+    Unknown unclear = (Unknown) outcome(futures.get(2));
+    assertThat(unclear.cause()).isEqualTo(Unknown.Cause.UNCLEAR_ANSWER);
+    assertThat(publisher.status().inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void disconnectedLink_isSentNothing_keepsWhatIsInFlight_andGoesOnWhereItWas() throws Exception {
+    var publisher = side.open(settings().withMaxWait(Duration.ofMillis(300)));
+    var link = broker.nextLink();
+    var inFlight = publisher.publish(text("sent"));
+    link.awaitSent(1);
+
+    link.listener.disconnected("cable");
+    NotSent waited = (NotSent) outcome(publisher.publish(text("waits too long")));
+    assertThat(waited.reason()).isEqualTo(NotSent.Reason.RECOVERING);
+    assertThat(waited.detail()).contains("cable");
+    assertThat(publisher.status().state()).isEqualTo(PublisherStatus.State.RECOVERING);
+    var waiting = publisher.publish(text("waits"));
+    link.listener.reconnected();
+    link.awaitSent(1);
+    link.listener.confirmed(0, true, null);
+
+    assertThat(outcome(inFlight).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(outcome(waiting).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(publisher.status().reopened()).isEqualTo(1);
+    assertThat(broker.links).hasSize(1);
+  }
+
+  @Test
+  void waitingForAnOutcome_hurriesTheLink_alsoForWhatIsSentLater() throws Exception {
+    var publisher = side.open(settings().withWindow(WindowPolicy.fixed(1)));
+    var link = broker.nextLink();
+    var first = publisher.publish(text("first"));
+    var second = publisher.publish(text("second"));
+    link.awaitSent(1);
+    assertThat(link.hurried).isZero();
+
+    var waiter = CompletableFuture.supplyAsync(second::join);
+    await().until(() -> link.hurried == 1);
+    link.listener.confirmed(1, false, null);
+    link.awaitSent(1);
+
+    await().until(() -> link.hurried == 2);
+    link.listener.confirmed(2, false, null);
+    assertThat(outcome(waiter).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(outcome(first).verdict()).isEqualTo(Verdict.CONFIRMED);
   }
 
   @Test

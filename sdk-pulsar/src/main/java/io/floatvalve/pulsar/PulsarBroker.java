@@ -1,5 +1,6 @@
 package io.floatvalve.pulsar;
 
+import io.floatvalve.model.Address;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
 import io.floatvalve.spi.Broker;
@@ -23,6 +24,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.apache.pulsar.client.api.Authentication;
 import org.apache.pulsar.client.api.ClientBuilder;
+import org.apache.pulsar.client.api.SizeUnit;
+import org.apache.pulsar.client.api.ProducerBuilder;
+import org.apache.pulsar.client.api.ProducerAccessMode;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.MessageRoutingMode;
+import org.apache.pulsar.client.api.HashingScheme;
+import org.apache.pulsar.client.api.CompressionType;
+import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.SubscriptionInitialPosition;
@@ -94,9 +103,60 @@ public final class PulsarBroker implements Broker {
     return "Pulsar at " + settings.where();
   }
 
+  /**
+   * Opens a producer to the one topic of the request's address; messages that name another are
+   * refused.
+   *
+   * <p>A message's key becomes Pulsar's, its headers properties and its timestamp the event time. A
+   * delay is told to the broker if it is at least a millisecond. A time to live is refused: Pulsar
+   * has it of topics only. The priority travels as a property, but nothing is delivered earlier for
+   * it. {@code persistent} and {@code mandatory} mean nothing here: a topic's name says whether it
+   * keeps its messages, and it always exists.
+   *
+   * <p>A connection that is lost is made again by the client, which sends again what has no answer;
+   * what the broker has stored already may then be stored twice, unless it drops duplicates.
+   */
   @Override
   public PublishLink openPublish(PublishRequest request, PublishLink.Listener listener) {
-    throw new MessagingException(Kind.INVALID, describe() + " does not publish yet", null);
+    long deadline = System.nanoTime() + request.timeout().toNanos();
+    try {
+      PublishSettings publish = nativeSettings(request);
+      if (request.address().kind() != Address.Kind.TOPIC) {
+        throw new MessagingException(Kind.INVALID, "messages go to topics only", null);
+      }
+      CompletableFuture<Producer<byte[]>> opening =
+          publish
+              .producer(producer().newProducer())
+              .topic(TopicNames.full(request.address().name()))
+              .createAsync();
+      Producer<byte[]> producer;
+      try {
+        producer = await(opening, deadline);
+      } catch (TimeoutException | InterruptedException e) {
+        var unused = opening.thenCompose(Producer::closeAsync); // should it come about later
+        throw e;
+      }
+      return new ProducerLink(producer, publish, listener, ticker);
+    } catch (Exception e) {
+      throw failure("publish to " + request.address(), request.timeout(), e);
+    }
+  }
+
+  private static PublishSettings nativeSettings(PublishRequest request) {
+    Object given = request.nativeSettings();
+    if (given == null) {
+      return PublishSettings.defaults();
+    }
+    if (given instanceof PublishSettings publish) {
+      return publish;
+    }
+    throw new MessagingException(
+        Kind.INVALID,
+        "the native settings for publishing to Pulsar are a "
+            + PublishSettings.class.getCanonicalName()
+            + ", were a "
+            + given.getClass().getName(),
+        null);
   }
 
   @Override
@@ -117,7 +177,9 @@ public final class PulsarBroker implements Broker {
       if (link != null) {
         link.close(Duration.ZERO);
       }
-      throw failure(request, e);
+      String from =
+          request.addresses().stream().map(Object::toString).collect(Collectors.joining(", "));
+      throw failure("consume from " + from, request.timeout(), e);
     }
   }
 
@@ -151,17 +213,15 @@ public final class PulsarBroker implements Broker {
     }
   }
 
-  private MessagingException failure(ReceiveRequest request, Exception e) {
-    String from =
-        request.addresses().stream().map(Object::toString).collect(Collectors.joining(", "));
-    String what = "cannot consume from " + from + " of " + describe() + ": ";
+  private MessagingException failure(String doing, Duration timeout, Exception e) {
+    String what = "cannot " + doing + " of " + describe() + ": ";
     if (e instanceof InterruptedException) {
       Thread.currentThread().interrupt();
       return new MessagingException(Kind.UNREACHABLE, what + "interrupted while waiting", e);
     }
     if (e instanceof TimeoutException) {
       return new MessagingException(
-          Kind.UNREACHABLE, what + "no answer within " + request.timeout(), e);
+          Kind.UNREACHABLE, what + "no answer within " + timeout, e);
     }
     Throwable cause = Failures.cause(e);
     if (cause instanceof MessagingException known) {
@@ -176,7 +236,7 @@ public final class PulsarBroker implements Broker {
     }
     PulsarClient known = consuming;
     if (known == null) {
-      known = settings.client();
+      known = settings.client().build();
       consuming = known;
     }
     return known;
@@ -188,7 +248,7 @@ public final class PulsarBroker implements Broker {
     }
     PulsarClient known = producing;
     if (known == null) {
-      known = settings.client();
+      known = settings.producingClient();
       producing = known;
     }
     return known;
@@ -344,7 +404,12 @@ public final class PulsarBroker implements Broker {
       return serviceUrl.substring(serviceUrl.indexOf("://") + 3);
     }
 
-    PulsarClient client() throws PulsarClientException {
+    /** Its memory is bounded by the windows of the publishers. */
+    PulsarClient producingClient() throws PulsarClientException {
+      return client().memoryLimit(0, SizeUnit.BYTES).build();
+    }
+
+    ClientBuilder client() {
       ClientBuilder b =
           PulsarClient.builder()
               .serviceUrl(serviceUrl)
@@ -365,7 +430,7 @@ public final class PulsarBroker implements Broker {
       if (authentication != null) {
         b.authentication(authentication);
       }
-      return b.build();
+      return b;
     }
 
     @SuppressWarnings("deprecation") // where alone the client counts what it could not read
@@ -529,6 +594,355 @@ public final class PulsarBroker implements Broker {
       private Duration operationTimeout = Duration.ofSeconds(10);
       private Duration keepAlive = Duration.ofSeconds(30);
       private int ioThreads = 1;
+    }
+  }
+
+  /**
+   * What only Pulsar has, for publishing. Given by {@code PublisherSettings.withNative}. Immutable;
+   * each {@code with} method returns a changed copy.
+   */
+  public static final class PublishSettings {
+    private final @Nullable String producerName;
+    private final ProducerAccessMode accessMode;
+    private final boolean batching;
+    private final Duration linger;
+    private final int batchMessages;
+    private final int batchBytes;
+    private final boolean batchByKey;
+    private final CompressionType compression;
+    private final boolean chunking;
+    private final int chunkBytes;
+    private final @Nullable String sequenceHeader;
+    private final MessageRoutingMode routing;
+    private final HashingScheme hashing;
+
+    private PublishSettings(Values v) {
+      producerName = notEmpty("producerName", v.producerName);
+      accessMode = Objects.requireNonNull(v.accessMode, "accessMode");
+      batching = v.batching;
+      linger = within("linger", v.linger, Duration.ofMillis(1), Duration.ofMillis(100));
+      batchMessages = within("batchMessages", v.batchMessages, 2, 100_000);
+      batchBytes = within("batchBytes", v.batchBytes, 1, 5 << 20);
+      batchByKey = v.batchByKey;
+      compression = Objects.requireNonNull(v.compression, "compression");
+      chunking = v.chunking;
+      chunkBytes = within("chunkBytes", v.chunkBytes, 0, 1 << 30);
+      sequenceHeader = notEmpty("sequenceHeader", v.sequenceHeader);
+      routing = Objects.requireNonNull(v.routing, "routing");
+      hashing = Objects.requireNonNull(v.hashing, "hashing");
+      if (sequenceHeader != null && producerName == null) {
+        throw new IllegalArgumentException(
+            "sequenceHeader needs a producerName: the broker keeps the last number by that name");
+      }
+      if (routing == MessageRoutingMode.CustomPartition) {
+        throw new IllegalArgumentException(
+            "routing must be RoundRobinPartition or SinglePartition, was " + routing);
+      }
+    }
+
+    /** Returns the default of everything. */
+    public static PublishSettings defaults() {
+      return new PublishSettings(new Values());
+    }
+
+    ProducerBuilder<byte[]> producer(ProducerBuilder<byte[]> b) {
+      b.blockIfQueueFull(false) // it could block the thread that would make room
+          .maxPendingMessages(0) // none: the window is the bound
+          .maxPendingMessagesAcrossPartitions(0)
+          .sendTimeout(0, TimeUnit.MILLISECONDS) // none: the confirm timeout is the deadline
+          .accessMode(accessMode)
+          .compressionType(compression)
+          .messageRoutingMode(routing)
+          .hashingScheme(hashing)
+          .enableBatching(batches())
+          .enableChunking(chunking);
+      if (batches()) {
+        b.batchingMaxPublishDelay(linger.toMillis(), TimeUnit.MILLISECONDS)
+            .batchingMaxMessages(batchMessages)
+            .batchingMaxBytes(batchBytes)
+            .batcherBuilder(batchByKey ? BatcherBuilder.KEY_BASED : BatcherBuilder.DEFAULT);
+      }
+      if (chunking && chunkBytes > 0) {
+        b.chunkMaxMessageSize(chunkBytes);
+      }
+      if (producerName != null) {
+        b.producerName(producerName);
+      }
+      return b;
+    }
+
+    boolean batches() {
+      return batching && !chunking;
+    }
+
+    @Nullable String producerName() {
+      return producerName;
+    }
+
+    /**
+     * Sets what the producer is called. The broker lets no two of a name in at the same time, and
+     * knows messages that it has already by this name and their numbers, where it is told to drop
+     * duplicates ({@code deduplicationEnabled} of a namespace or topic): then a message that the
+     * client sends again after it lost its connection is stored once.
+     *
+     * <p>That holds within one opening of the publisher. A message that is <em>published</em> again
+     * has a new number, unless it brings its own: {@link #withSequenceHeader}.
+     *
+     * @param producerName null, the default, for one that the broker makes up
+     */
+    public PublishSettings withProducerName(@Nullable String producerName) {
+      Values v = values();
+      v.producerName = producerName;
+      return new PublishSettings(v);
+    }
+
+    @Nullable String sequenceHeader() {
+      return sequenceHeader;
+    }
+
+    /**
+     * Sets which header holds a message's number, a {@code Long} from 0, for brokers that drop
+     * duplicates: the place of a record in a file, say. A message that is published again under its
+     * number is stored once, in whatever process.
+     *
+     * <p>Numbers must rise: the broker drops all that are not above the highest it has of this
+     * producer, whether it has that message or not. It answers those as if they were stored, but
+     * names no place; such an answer is {@code Unknown} unless the client itself had sent the
+     * message again. So publish what is {@code Unknown} again before all that came after it.
+     *
+     * @param sequenceHeader null, the default, for numbers that the client counts; else {@link
+     *     #withProducerName} comes first
+     * @throws IllegalArgumentException if there is no producer name
+     */
+    public PublishSettings withSequenceHeader(@Nullable String sequenceHeader) {
+      Values v = values();
+      v.sequenceHeader = sequenceHeader;
+      return new PublishSettings(v);
+    }
+
+    ProducerAccessMode accessMode() {
+      return accessMode;
+    }
+
+    /**
+     * Sets whether other producers may send to the topic at the same time.
+     *
+     * @param accessMode {@code Shared} by default. One that is fenced off by another has its
+     *     messages {@code Nacked}
+     */
+    public PublishSettings withAccessMode(ProducerAccessMode accessMode) {
+      Values v = values();
+      v.accessMode = accessMode;
+      return new PublishSettings(v);
+    }
+
+    boolean batching() {
+      return batching;
+    }
+
+    /**
+     * Sets whether messages are sent together. Without, a message costs the broker several times
+     * the work; a delayed message is never sent together with others.
+     *
+     * @param batching true by default; without effect where large messages are sent in pieces
+     */
+    public PublishSettings withBatching(boolean batching) {
+      Values v = values();
+      v.batching = batching;
+      return new PublishSettings(v);
+    }
+
+    Duration linger() {
+      return linger;
+    }
+
+    /**
+     * Sets how long a message waits for others to be sent with. It goes earlier when the batch is
+     * full, or when a thread waits for an outcome ({@code join} or {@code get} of its future).
+     *
+     * <p>It is part of the confirm latency: what is in flight must grow with it, and an adaptive
+     * window will.
+     *
+     * @param linger from 1 ms, the default, to 100 ms
+     */
+    public PublishSettings withLinger(Duration linger) {
+      Values v = values();
+      v.linger = linger;
+      return new PublishSettings(v);
+    }
+
+    int batchMessages() {
+      return batchMessages;
+    }
+
+    /**
+     * Sets how many messages a batch may hold.
+     *
+     * @param batchMessages from 2 to 100,000; 1,000 by default
+     */
+    public PublishSettings withBatchMessages(int batchMessages) {
+      Values v = values();
+      v.batchMessages = batchMessages;
+      return new PublishSettings(v);
+    }
+
+    int batchBytes() {
+      return batchBytes;
+    }
+
+    /**
+     * Sets how large the payloads of a batch may be together. A larger message is sent alone, at
+     * once.
+     *
+     * @param batchBytes from 1 byte to 5 MiB; 128 KiB by default
+     */
+    public PublishSettings withBatchBytes(int batchBytes) {
+      Values v = values();
+      v.batchBytes = batchBytes;
+      return new PublishSettings(v);
+    }
+
+    boolean batchByKey() {
+      return batchByKey;
+    }
+
+    /**
+     * Sets whether a batch holds messages of one key only. A Key_Shared subscription needs that: it
+     * gives a batch away as a whole, by the key of its first message. Messages without a key share
+     * batches either way.
+     *
+     * @param batchByKey true by default; false makes fuller batches where there are many keys and
+     *     no consumer needs the order by key
+     */
+    public PublishSettings withBatchByKey(boolean batchByKey) {
+      Values v = values();
+      v.batchByKey = batchByKey;
+      return new PublishSettings(v);
+    }
+
+    CompressionType compression() {
+      return compression;
+    }
+
+    /**
+     * Sets how payloads are compressed, batches as a whole.
+     *
+     * @param compression {@code NONE} by default
+     */
+    public PublishSettings withCompression(CompressionType compression) {
+      Values v = values();
+      v.compression = compression;
+      return new PublishSettings(v);
+    }
+
+    boolean chunking() {
+      return chunking;
+    }
+
+    /**
+     * Sets whether a message that is larger than the broker takes is sent in pieces, which the
+     * consumer's client puts together. Switches batches off. Raise {@code maxMessageBytes} of the
+     * publisher as well.
+     *
+     * @param chunking false by default: such a message is {@code NotSent}
+     */
+    public PublishSettings withChunking(boolean chunking) {
+      Values v = values();
+      v.chunking = chunking;
+      return new PublishSettings(v);
+    }
+
+    int chunkBytes() {
+      return chunkBytes;
+    }
+
+    /**
+     * Sets how large a piece may be.
+     *
+     * @param chunkBytes from 1 byte to 1 GiB; 0, the default, for what the broker takes
+     */
+    public PublishSettings withChunkBytes(int chunkBytes) {
+      Values v = values();
+      v.chunkBytes = chunkBytes;
+      return new PublishSettings(v);
+    }
+
+    MessageRoutingMode routing() {
+      return routing;
+    }
+
+    /**
+     * Sets to which partition messages without a key go. Those of one key always go to the same.
+     *
+     * @param routing {@code RoundRobinPartition}, the default, changing with each batch; or {@code
+     *     SinglePartition}, one that is picked at random when the publisher is opened
+     */
+    public PublishSettings withRouting(MessageRoutingMode routing) {
+      Values v = values();
+      v.routing = routing;
+      return new PublishSettings(v);
+    }
+
+    HashingScheme hashing() {
+      return hashing;
+    }
+
+    /**
+     * Sets how a key picks its partition. All producers to a topic must agree, clients in other
+     * languages too.
+     *
+     * @param hashing {@code JavaStringHash} by default, as the Java client has it
+     */
+    public PublishSettings withHashing(HashingScheme hashing) {
+      Values v = values();
+      v.hashing = hashing;
+      return new PublishSettings(v);
+    }
+
+    private Values values() {
+      Values v = new Values();
+      v.producerName = producerName;
+      v.accessMode = accessMode;
+      v.batching = batching;
+      v.linger = linger;
+      v.batchMessages = batchMessages;
+      v.batchBytes = batchBytes;
+      v.batchByKey = batchByKey;
+      v.compression = compression;
+      v.chunking = chunking;
+      v.chunkBytes = chunkBytes;
+      v.sequenceHeader = sequenceHeader;
+      v.routing = routing;
+      v.hashing = hashing;
+      return v;
+    }
+
+    @Override
+    public String toString() {
+      return "PublishSettings["
+          + (producerName == null ? "" : "producer " + producerName + ", ")
+          + (batches() ? "batches of " + batchMessages + " within " + linger : "no batches")
+          + (chunking ? ", in pieces" : "")
+          + ", compression "
+          + compression
+          + "]";
+    }
+
+    /** What the one constructor checks; holds the defaults. */
+    private static final class Values {
+      private @Nullable String producerName;
+      private ProducerAccessMode accessMode = ProducerAccessMode.Shared;
+      private boolean batching = true;
+      private Duration linger = Duration.ofMillis(1);
+      private int batchMessages = 1_000;
+      private int batchBytes = 128 << 10;
+      private boolean batchByKey = true;
+      private CompressionType compression = CompressionType.NONE;
+      private boolean chunking;
+      private int chunkBytes;
+      private @Nullable String sequenceHeader;
+      private MessageRoutingMode routing = MessageRoutingMode.RoundRobinPartition;
+      private HashingScheme hashing = HashingScheme.JavaStringHash;
     }
   }
 

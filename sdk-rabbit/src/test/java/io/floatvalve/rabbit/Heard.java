@@ -64,6 +64,26 @@ final class Heard implements PublishLink.Listener {
   }
 
   @Override
+  public void notSent(long sequence, PublishLink.Unsent why, String detail) {
+    events.add("not sent " + sequence + " " + why + " " + detail);
+  }
+
+  @Override
+  public void unclear(long sequence, String detail) {
+    events.add("unclear " + sequence + " " + detail);
+  }
+
+  @Override
+  public void disconnected(String detail) {
+    events.add("disconnected " + detail);
+  }
+
+  @Override
+  public void reconnected() {
+    events.add("reconnected");
+  }
+
+  @Override
   public void lost(boolean connection, String detail) {
     events.add("lost " + (connection ? "connection " : "channel ") + detail);
   }
