@@ -122,23 +122,6 @@ final class ConsumerTest {
   }
 
   @Test
-  void handlersThatHungOnce_areNoEvidenceOfTheirSpeed() {
-    Reception reception =
-        new Reception(broker, settings, 4, events::add, new PermitLoop(), Runnable::run);
-    long usual = Duration.ofMillis(1).toNanos();
-    long hung = Duration.ofSeconds(5).toNanos();
-    reception.held(usual);
-
-    for (int i = 0; i < 4; i++) {
-      reception.held(hung);
-    }
-    assertThat(reception.handlerNanos()).isEqualTo((double) usual);
-
-    reception.held(hung);
-    assertThat(reception.handlerNanos()).isGreaterThan(1e9);
-  }
-
-  @Test
   void nothingIsAskedFor_beforeThereIsAHandler() {
     Consumer consumer = side.open(settings);
 
