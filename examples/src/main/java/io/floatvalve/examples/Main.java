@@ -34,6 +34,7 @@ public final class Main {
     CommandLine line = new CommandLine(new Main());
     line.setOut(out);
     line.setErr(err);
+    setVersion(line, "floatvalve " + version());
     line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setOverwrittenOptionsAllowed(false);
     line.setParameterExceptionHandler(
@@ -50,6 +51,17 @@ public final class Main {
       return CannotRun.BAD_INPUT;
     }
     return line.execute(args);
+  }
+
+  private static void setVersion(CommandLine line, String version) {
+    line.getCommandSpec().version(version);
+    line.getSubcommands().values().forEach(each -> setVersion(each, version));
+  }
+
+  /** Returns what the manifest of the jar says; there is none where classes lie in folders. */
+  private static String version() {
+    String version = Main.class.getPackage().getImplementationVersion();
+    return version == null ? "development" : version;
   }
 
   private static int failed(Exception error, boolean verbose, PrintWriter err) {

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class MainTest {
   private final StringWriter out = new StringWriter();
@@ -47,15 +48,51 @@ class MainTest {
     "--confirm-timeout, 99999999h",
     "--max-message-bytes, 0",
     "--repeat,          unknown",
-    "--uri,             http://localhost",
+    "--declare,         foo",
+    "--declare,         Quorum",
+    "--json,            /nonexistent/x.json",
+    "--json,            /tmp",
+    "--uri,             http://",
     "--uri,             amqp://",
-    "--uri,             'amqp://a b'",
   })
   void badValue_isRefusedByNameAndValue(String option, String value) {
     int exit = run("publish", "--to", "q", "--from", file.toString(), option, value);
 
     assertThat(exit).isEqualTo(2);
     assertThat(err.toString()).contains(option).contains(value).doesNotContain("\tat ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "s3cret",
+        "http://s3cret",
+        "amqp://me:s3cret",
+        "amqp://me:s3 cret",
+        "amqp://me:s3cret/",
+        "amqp://host?password=s3cret",
+        "amqp://host#s3cret",
+      })
+  void uriThatIsNotUnderstood_isRefusedWithoutItsSecret(String uri) {
+    assertThat(run("publish", "--to", "q", "--from", file.toString(), "--uri", uri)).isEqualTo(2);
+    assertThat(err.toString()).contains("--uri").doesNotContain("s3cret").doesNotContain("cret");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--version", "-V"})
+  void version_isThereForEveryCommand(String option) {
+    assertThat(run(option)).isZero();
+    assertThat(run("lab", "confirms", option)).isZero();
+    assertThat(out.toString().lines())
+        .hasSize(2)
+        .allSatisfy(line -> assertThat(line).matches("floatvalve \\S+"));
+  }
+
+  @Test
+  void declare_saysWhatIsAllowed() {
+    run("publish", "--to", "q", "--from", file.toString(), "--declare", "foo");
+
+    assertThat(err.toString()).contains("--declare 'foo': must be classic or quorum or stream");
   }
 
   @Test

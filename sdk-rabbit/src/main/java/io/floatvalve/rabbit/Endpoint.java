@@ -89,7 +89,7 @@ record Endpoint(String host, int port, boolean tls) {
     }
     int number = Integer.parseInt(port.substring(1));
     if (number < 1 || number > 65_535) {
-      throw bad(uri, "must have a port from 1 to 65535, was " + number);
+      throw bad(uri, "must have a port from 1 to 65535, or none"); // it may be a password
     }
     return new Endpoint(host, number, tls);
   }
@@ -106,15 +106,12 @@ record Endpoint(String host, int port, boolean tls) {
     return new IllegalArgumentException("address '" + redacted(uri) + "' " + what);
   }
 
-  /** Returns a URI without what stands before its last @, be it well-formed or not. */
-  static String redacted(String uri) {
-    int at = uri.lastIndexOf('@');
-    if (at < 0) {
-      return uri;
-    }
+  /** Returns the scheme alone: in what is not understood, a password may stand anywhere else. */
+  private static String redacted(String uri) {
     int scheme = uri.indexOf("://");
-    boolean plausible = scheme > 0 && scheme < at && uri.substring(0, scheme).matches("[a-zA-Z]+");
-    return (plausible ? uri.substring(0, scheme + 3) : "") + "***" + uri.substring(at);
+    boolean plausible = scheme > 0 && uri.substring(0, scheme).matches("[a-zA-Z]+");
+    String shown = plausible ? uri.substring(0, scheme + 3) : "";
+    return uri.length() == shown.length() ? uri : shown + "***";
   }
 
   @Override

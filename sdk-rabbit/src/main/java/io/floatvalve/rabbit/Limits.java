@@ -11,6 +11,9 @@ final class Limits {
   /** The most bytes of a short string: names, routing keys, most properties. */
   static final int SHORT_STRING = 255;
 
+  /** How deep tables and lists may lie in each other. */
+  static final int DEEPEST = 32;
+
   private static final long MOST_SECONDS = Long.MAX_VALUE / 1_000;
 
   private Limits() {}
@@ -55,11 +58,15 @@ final class Limits {
 
   /** Says why a table cannot be sent, or null if it can. The values are of {@code Message}'s. */
   static @Nullable String table(String where, Map<?, ?> table) {
+    return table(where, table, 0);
+  }
+
+  private static @Nullable String table(String where, Map<?, ?> table, int depth) {
     for (Map.Entry<?, ?> entry : table.entrySet()) {
       String name = (String) entry.getKey();
       String refusal = shortString("the name of a " + where, name);
       if (refusal == null) {
-        refusal = value(where, name, entry.getValue());
+        refusal = value(where, name, entry.getValue(), depth);
       }
       if (refusal != null) {
         return refusal;
@@ -68,7 +75,7 @@ final class Limits {
     return null;
   }
 
-  private static @Nullable String value(String where, String name, Object value) {
+  private static @Nullable String value(String where, String name, Object value, int depth) {
     if (value instanceof BigDecimal number) {
       if (number.scale() < 0 || number.scale() > 255 || number.unscaledValue().bitLength() > 31) {
         return where
@@ -81,17 +88,28 @@ final class Limits {
       }
     } else if (value instanceof Instant time) {
       return instant(where + " '" + name + "'", time);
+    } else if ((value instanceof Double || value instanceof Float)
+        && !Double.isFinite(((Number) value).doubleValue())) {
+      // the broker closes the whole connection on one
+      return where + " '" + name + "': a number must be finite, was " + value;
+    } else if (depth == DEEPEST && (value instanceof Map<?, ?> || value instanceof List<?>)) {
+      return inside(where, name) + ": tables and lists must be nested at most 32 deep";
     } else if (value instanceof Map<?, ?> table) {
-      return table("key in " + where + " '" + name + "'", table);
+      return table(inside(where, name), table, depth + 1);
     } else if (value instanceof List<?> list) {
       for (Object element : list) {
-        String refusal = value(where, name, element);
+        String refusal = value(where, name, element, depth + 1);
         if (refusal != null) {
           return refusal;
         }
       }
     }
     return null;
+  }
+
+  /** Names the header alone, however deep the key lies. */
+  private static String inside(String where, String name) {
+    return where.startsWith("key in ") ? where : "key in " + where + " '" + name + "'";
   }
 
   /** Says why a time cannot be sent, or null if it can or is absent. */

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Translates between a {@link Message} and the properties that AMQP carries beside a body. Pure.
  *
- * <p>Two headers are Floatvalve's own and never reach an application: {@value #MARK} and {@value
- * #KEY}.
+ * <p>Two headers are Floatvalve's own: {@value #MARK} and {@value #KEY}. They never reach an
+ * application, and those that an application sets are never sent.
  */
 @SuppressWarnings("JavaUtilDate") // the client's type for AMQP's timestamps
 final class PropertyMap {
@@ -33,6 +33,9 @@ final class PropertyMap {
 
   /** Milliseconds that an exchange of the delayed-message plugin holds a message. */
   static final String DELAY = "x-delay";
+
+  /** A pseudo-queue; the broker closes a channel that names it and does not consume from it. */
+  private static final String DIRECT_REPLY = "amq.rabbitmq.reply-to";
 
   private static final Integer PERSISTENT = 2;
   private static final Integer TRANSIENT = 1;
@@ -75,6 +78,7 @@ final class PropertyMap {
     Map<String, Object> headers = new HashMap<>();
     message.headers().forEach((name, value) -> headers.put(name, toAmqp(value)));
     headers.remove(MARK);
+    headers.remove(KEY);
     if (mark != null) {
       headers.put(MARK, mark);
     }
@@ -84,7 +88,7 @@ final class PropertyMap {
     if (delay != null && delayed) {
       headers.put(DELAY, ceilMillis(delay));
     }
-    return headers;
+    return headers.isEmpty() ? null : headers;
   }
 
   /** Whether this delays anything: the past and now do not. */
@@ -135,6 +139,13 @@ final class PropertyMap {
     }
     if (refusal == null) {
       refusal = Limits.shortString("reply-to", message.replyTo());
+    }
+    if (refusal == null && DIRECT_REPLY.equals(message.replyTo())) {
+      refusal =
+          "reply-to must not be "
+              + DIRECT_REPLY
+              + ", by which only the channel that publishes could be answered, and it consumes"
+              + " nothing: name a queue";
     }
     if (refusal == null) {
       refusal = Limits.instant("timestamp", message.timestamp());
@@ -230,8 +241,8 @@ final class PropertyMap {
     if (name.equals(MARK) || name.isEmpty() || ours == null) {
       return;
     }
-    if (name.equals(KEY) && ours instanceof String key) {
-      message.key(key);
+    if (name.equals(KEY)) {
+      message.key(ours instanceof String key ? key : null);
     } else {
       message.header(name, ours);
     }

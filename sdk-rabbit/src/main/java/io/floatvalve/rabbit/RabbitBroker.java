@@ -25,11 +25,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * RabbitMQ, by AMQP 0-9-1.
  *
- * <p>Messages carry two headers of Floatvalve's own, which replace an application's of the same
- * name: {@code x-floatvalve-key} with the ordering key, if there is one, and, on mandatory
- * messages, {@code x-floatvalve-send}, eight bytes by which a return finds its message. All
- * publishers share one connection, with a channel each. Nothing is declared: queues and exchanges
- * are there or not.
+ * <p>Messages carry two headers of Floatvalve's own: {@code x-floatvalve-key} with the ordering
+ * key, if there is one, and, on mandatory messages, {@code x-floatvalve-send}, eight bytes by which
+ * a return finds its message. An application's headers of these names are not sent. All publishers
+ * share one connection, with a channel each. Nothing is declared: queues and exchanges are there or
+ * not.
  *
  * <p>Thread-safe. Given to {@code Messaging.over}, which closes it.
  */
@@ -251,12 +251,35 @@ public final class RabbitBroker implements Broker {
     }
   }
 
-  /** Who we are to the broker. */
+  /**
+   * Who we are to the broker. Neither is null; lengths are in UTF-8.
+   *
+   * @param username at most 255 bytes
+   * @param password or a token: at most 7,000 bytes. Brokers before RabbitMQ 4.0 take no more than
+   *     about 3,000, and close the connection on a longer one
+   */
   public record Credentials(String username, String password) {
-    /** Holds both; neither is null. */
+    /** What every broker has room for, beside the longest of all else that goes along. */
+    static final int PASSWORD_OF_ANY_BROKER = 3_000;
+
+    private static final int LONGEST_PASSWORD = 7_000;
+
+    /**
+     * Holds both.
+     *
+     * @throws IllegalArgumentException if one is longer
+     */
     public Credentials {
-      Objects.requireNonNull(username, "username");
-      Objects.requireNonNull(password, "password");
+      within("username", Objects.requireNonNull(username, "username"), Limits.SHORT_STRING);
+      within("password", Objects.requireNonNull(password, "password"), LONGEST_PASSWORD);
+    }
+
+    private static void within(String name, String secret, int most) {
+      long bytes = Limits.utf8Bytes(secret);
+      if (bytes > most) {
+        throw new IllegalArgumentException(
+            name + " must be at most " + most + " bytes in UTF-8, has " + bytes);
+      }
     }
 
     /** Names the user alone. */
@@ -295,7 +318,7 @@ public final class RabbitBroker implements Broker {
           within("connectTimeout", v.connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
       heartbeat = within("heartbeat", v.heartbeat, Duration.ofSeconds(1), Duration.ofHours(1));
       rpcTimeout = within("rpcTimeout", v.rpcTimeout, Duration.ofMillis(1), Duration.ofHours(1));
-      connectionName = Objects.requireNonNull(v.connectionName, "connectionName");
+      connectionName = shortString("connectionName", v.connectionName);
       if (!heartbeat.equals(Duration.ofSeconds(heartbeat.toSeconds()))) {
         throw new IllegalArgumentException("heartbeat must be in whole seconds, was " + heartbeat);
       }
@@ -401,7 +424,11 @@ public final class RabbitBroker implements Broker {
       return new Settings(v);
     }
 
-    /** Sets who we are; {@code guest} with password {@code guest} by default. */
+    /**
+     * Sets who we are; {@code guest} with password {@code guest} by default.
+     *
+     * @throws IllegalArgumentException if one is longer than {@link Credentials} take
+     */
     public Settings withCredentials(String username, String password) {
       Credentials fixed = new Credentials(username, password);
       return withCredentialsFrom(() -> fixed);
@@ -513,7 +540,8 @@ public final class RabbitBroker implements Broker {
     /**
      * Sets how the broker lists our connections, with what they are for after it.
      *
-     * @param connectionName {@code floatvalve} by default
+     * @param connectionName at most 255 bytes; {@code floatvalve} by default
+     * @throws IllegalArgumentException if it is longer
      */
     public Settings withConnectionName(String connectionName) {
       Values v = values();

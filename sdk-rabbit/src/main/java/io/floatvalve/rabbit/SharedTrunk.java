@@ -1,5 +1,6 @@
 package io.floatvalve.rabbit;
 
+import com.rabbitmq.client.PossibleAuthenticationFailureException;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
 import java.io.IOException;
@@ -80,14 +81,16 @@ final class SharedTrunk {
     try {
       Trunk trunk = tryEach();
       boolean late;
-      synchronized (lock) {
+      synchronized (lock) { // either close() finds the connection, or this finds close()
         late = closed;
+        if (!late) {
+          attempt.complete(trunk);
+        }
       }
       if (late) {
         trunk.wire().cut();
         throw closed();
       }
-      attempt.complete(trunk);
     } catch (Throwable e) {
       attempt.completeExceptionally(e);
     }
@@ -117,13 +120,22 @@ final class SharedTrunk {
         if (kind == Kind.UNREACHABLE) {
           kind = Failures.connecting(e);
         }
-        reasons.add(endpoint + ": " + Failures.detail(e));
+        reasons.add(endpoint + ": " + Failures.detail(e) + tooLong(e, credentials.password()));
       } finally {
         await(null);
       }
     }
     throw new MessagingException(
         kind, "cannot connect to RabbitMQ at " + String.join("; ", reasons), first);
+  }
+
+  /** A broker closes the connection without a word on a frame that it has no room for. */
+  private static String tooLong(Throwable failure, String password) {
+    long bytes = Limits.utf8Bytes(password);
+    return failure instanceof PossibleAuthenticationFailureException
+            && bytes > RabbitBroker.Credentials.PASSWORD_OF_ANY_BROKER
+        ? ", or by the length of the password, " + bytes + " bytes"
+        : "";
   }
 
   /** Notes what {@link #close} must cut to end the attempt. */

@@ -55,6 +55,13 @@ class EndpointTest {
         "amqp://user:s3cret@host/v#x",
         "amqp://user:s3cret/@host/a/b",
         "amqp://user:s3cret@s3cret@host:",
+        "amqp://user:s3cret",
+        "amqp://user:s3cret/vhost",
+        "amqp://h?password=s3cret",
+        "amqp://user@h?password=s3cret",
+        "amqp://user@h:s3cret",
+        "http://h/s3cret",
+        "s3cret",
         "",
       })
   void malformedUri_isRefusedWithoutItsPassword(String uri) {
@@ -63,6 +70,14 @@ class EndpointTest {
         .hasNoCause()
         .hasMessageStartingWith("address '")
         .hasMessageNotContaining("s3cret");
+  }
+
+  @Test
+  void malformedUri_showsItsSchemeAlone() {
+    assertThatThrownBy(() -> Endpoint.parse("amqp://user:99999"))
+        .hasMessage("address 'amqp://***' must have a port from 1 to 65535, or none");
+    assertThatThrownBy(() -> Endpoint.parse("amqps://"))
+        .hasMessage("address 'amqps://' must name a host");
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -52,6 +53,14 @@ class LimitsTest {
     assertThat(Limits.table("header", Map.of("big", new BigDecimal(BigInteger.ONE.shiftLeft(31)))))
         .startsWith("header 'big': a decimal must");
     assertThat(Limits.table("header", Map.of("d", new BigDecimal("1e10")))).contains("has -10 and");
+    assertThat(Limits.table("header", Map.of("n", Double.NaN)))
+        .isEqualTo("header 'n': a number must be finite, was NaN");
+    assertThat(Limits.table("header", Map.of("n", List.of(1f, Float.NEGATIVE_INFINITY))))
+        .isEqualTo("header 'n': a number must be finite, was -Infinity");
+    assertThat(
+            Limits.table(
+                "header", Map.of("n", Map.of("m", List.of(Map.of("k", Double.POSITIVE_INFINITY))))))
+        .isEqualTo("key in header 'n' 'k': a number must be finite, was Infinity");
     assertThat(Limits.table("header", Map.of("t", Instant.MAX))).startsWith("header 't' must be");
     assertThat(Limits.table("header", Map.of("l", List.of(Map.of("b".repeat(256), 1)))))
         .startsWith("the name of a key in header 'l' must be");
@@ -63,5 +72,22 @@ class LimitsTest {
                     "b", new BigDecimal(BigInteger.valueOf(Integer.MIN_VALUE), 255),
                     "c", List.of(Instant.EPOCH, Map.of("k", new byte[3])))))
         .isNull();
+  }
+
+  @Test
+  void nesting_isBounded_andTheHeaderNamed() {
+    assertThat(Limits.table("header", Map.of("deep", nested(32)))).isNull();
+    assertThat(Limits.table("header", Map.of("deep", nested(33))))
+        .isEqualTo("key in header 'deep': tables and lists must be nested at most 32 deep");
+    assertThat(Limits.table("header", Map.of("deep", nested(100_000)))).contains("at most 32 deep");
+  }
+
+  /** Returns lists and tables by turns, so many, around a number. */
+  private static Object nested(int deep) {
+    Object value = 1;
+    for (int i = 0; i < deep; i++) {
+      value = i % 2 == 0 ? Collections.singletonList(value) : Collections.singletonMap("k", value);
+    }
+    return value;
   }
 }

@@ -109,10 +109,21 @@ class PropertyMapTest {
 
     assertThat(PropertyMap.toAmqp(message, MARK).getHeaders())
         .containsEntry(PropertyMap.MARK, MARK)
-        .containsEntry(PropertyMap.KEY, "y");
+        .doesNotContainKey(PropertyMap.KEY);
+    assertThat(PropertyMap.toAmqp(message, null).getHeaders()).isNull();
     assertThat(PropertyMap.toAmqp(message.toBuilder().key("k").build(), null).getHeaders())
         .doesNotContainKey(PropertyMap.MARK)
         .containsEntry(PropertyMap.KEY, "k");
+  }
+
+  @Test
+  void ourNames_neverReachAnApplicationAsHeaders() {
+    BasicProperties foreign =
+        new BasicProperties.Builder()
+            .headers(Map.of(PropertyMap.MARK, "x", PropertyMap.KEY, 7))
+            .build();
+
+    assertThat(PropertyMap.toMessage(foreign, BODY).headers()).isEmpty();
   }
 
   @Test
@@ -168,6 +179,9 @@ class PropertyMapTest {
         .startsWith("correlation id ");
     assertThat(PropertyMap.refusal(Message.builder(BODY).replyTo(tooLong).build(), 0))
         .startsWith("reply-to ");
+    assertThat(
+            PropertyMap.refusal(Message.builder(BODY).replyTo("amq.rabbitmq.reply-to").build(), 0))
+        .startsWith("reply-to must not be amq.rabbitmq.reply-to");
     assertThat(PropertyMap.refusal(Message.builder(BODY).timestamp(Instant.MIN).build(), 0))
         .startsWith("timestamp ");
     assertThat(PropertyMap.refusal(Message.builder(BODY).header("CC", "queue").build(), 0))

@@ -64,6 +64,18 @@ class SettingsTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> settings.withVirtualHost("v".repeat(256)))
         .withMessageStartingWith("virtualHost must be at most 255 bytes in UTF-8, has 256");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> settings.withConnectionName("c".repeat(256)))
+        .withMessageStartingWith("connectionName must be at most 255 bytes in UTF-8, has 256");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> settings.withCredentials("ü".repeat(128), "p"))
+        .withMessage("username must be at most 255 bytes in UTF-8, has 256");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> settings.withCredentials("u", "p".repeat(7_001)))
+        .withMessage("password must be at most 7000 bytes in UTF-8, has 7001");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Settings.at("amqp://" + "u".repeat(256) + "@localhost"))
+        .withMessage("username must be at most 255 bytes in UTF-8, has 256");
   }
 
   @Test

@@ -1,5 +1,8 @@
 package io.floatvalve.examples.cli;
 
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Method;
+import com.rabbitmq.client.ShutdownSignalException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -83,15 +86,32 @@ public final class CannotRun extends RuntimeException {
   /** Returns what went wrong, in one line: the messages of an exception and its causes. */
   public static String inWords(Throwable error) {
     StringBuilder words = new StringBuilder();
-    String last = "";
     int depth = 0;
     for (Throwable t = error; t != null && depth < 4; t = t.getCause(), depth++) {
-      String message = t.getMessage() == null ? t.getClass().getSimpleName() : t.getMessage();
-      if (!last.contains(message)) {
-        words.append(words.isEmpty() ? "" : ": ").append(message.strip());
+      String message = message(t).strip();
+      if (words.indexOf(message) < 0) {
+        words.append(words.isEmpty() ? "" : ": ").append(message);
       }
-      last = message;
     }
     return masked(words.toString());
+  }
+
+  /** Returns a message; of a broker that closes, its own words; empty if a cause says it better. */
+  private static String message(Throwable error) {
+    if (error instanceof ShutdownSignalException signal) {
+      Method reason = signal.getReason();
+      if (reason instanceof AMQP.Channel.Close close) {
+        return close.getReplyCode() + " " + close.getReplyText();
+      }
+      if (reason instanceof AMQP.Connection.Close close) {
+        return close.getReplyCode() + " " + close.getReplyText();
+      }
+    }
+    if (error.getMessage() != null) {
+      return error.getMessage();
+    }
+    return error.getCause() instanceof ShutdownSignalException
+        ? ""
+        : error.getClass().getSimpleName();
   }
 }

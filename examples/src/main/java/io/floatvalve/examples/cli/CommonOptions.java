@@ -39,7 +39,11 @@ public final class CommonOptions {
           "A file whose first line is user:password, for a --uri without them; for Pulsar a token.")
   private @Nullable Path credentials;
 
-  @Option(names = "--json", paramLabel = "FILE", description = "Write checks and figures there.")
+  @Option(
+      names = "--json",
+      paramLabel = "FILE",
+      converter = NewFile.class,
+      description = "Write checks and figures there.")
   private @Nullable Path json;
 
   @Option(
@@ -148,19 +152,26 @@ public final class CommonOptions {
       parsed = new URI(text);
     } catch (URISyntaxException e) {
       throw CannotRun.badInput(
-          from, CannotRun.masked(text), "is no URI: " + e.getReason() + " at " + e.getIndex());
+          from, unread(text), "is no URI: " + e.getReason() + " at " + e.getIndex());
     }
     String scheme = parsed.getScheme();
     if (scheme == null || !schemes.contains(scheme)) {
       throw CannotRun.badInput(
-          from,
-          CannotRun.masked(text),
-          "must begin with " + String.join(":// or ", schemes) + "://");
+          from, unread(text), "must begin with " + String.join(":// or ", schemes) + "://");
     }
     if (parsed.getHost() == null) {
-      throw CannotRun.badInput(from, CannotRun.masked(text), "names no host");
+      throw CannotRun.badInput(from, unread(text), "names no host");
+    }
+    if (parsed.getRawQuery() != null || parsed.getRawFragment() != null) {
+      throw CannotRun.badInput(from, unread(text), "must have no query and no fragment");
     }
     return parsed;
+  }
+
+  /** Returns the scheme alone: in what is not understood, a password may stand anywhere else. */
+  private static String unread(String text) {
+    int end = text.indexOf("://") + 3;
+    return end < 3 ? "***" : end == text.length() ? text : text.substring(0, end) + "***";
   }
 
   private static URI withCredentials(URI base, Path file) {

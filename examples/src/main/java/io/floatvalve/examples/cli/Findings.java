@@ -108,10 +108,6 @@ public final class Findings {
       return;
     }
     try {
-      Path folder = file.toAbsolutePath().getParent();
-      if (folder != null) {
-        Files.createDirectories(folder);
-      }
       Files.writeString(file, toJson());
     } catch (IOException e) {
       throw CannotRun.badInput("--json", file, "cannot be written: " + CannotRun.whyNoFile(e));

@@ -59,6 +59,7 @@ import picocli.CommandLine.Spec;
       "Exit code 0 only if every line is confirmed; 1 if not: then it says how to finish the rest."
     })
 public final class PublishCommand implements Callable<Integer> {
+  private static final List<String> QUEUE_TYPES = List.of("classic", "quorum", "stream");
   private static final int QUEUED_BYTES = 8 << 20;
   private static final int IN_FLIGHT_BYTES = 8 << 20;
   private static final Duration CLOSE = Duration.ofSeconds(10);
@@ -217,7 +218,8 @@ public final class PublishCommand implements Callable<Integer> {
     Tally tally = run.tally();
     StringBuilder text = new StringBuilder();
     text.append(
-        String.format("  %.0f s, %,d lines", (System.nanoTime() - began) / 1e9, tally.total()));
+        String.format("  %.0f s, ", (System.nanoTime() - began) / 1e9)
+            + PublishReport.counted(tally.total()));
     tally
         .counts()
         .forEach(
@@ -233,6 +235,9 @@ public final class PublishCommand implements Callable<Integer> {
     }
     if (rate != null && !(rate > 0 && rate <= 1e7)) {
       throw CannotRun.badInput("--rate", rate, "must be above 0 and at most 10000000");
+    }
+    if (declare != null && !QUEUE_TYPES.contains(declare)) {
+      throw CannotRun.badInput("--declare", declare, "must be " + String.join(" or ", QUEUE_TYPES));
     }
     if (maxMessageBytes < 1 || maxMessageBytes > 1 << 29) {
       throw CannotRun.badInput(

@@ -63,8 +63,8 @@ final class PublishReport {
     }
     findings.check(
         "every-line",
-        "the results on disk hold one fate for each of " + linesRead + " lines read",
-        accounted + " lines, " + (same ? "the same" : "other") + " fates as were counted",
+        "the results on disk hold one fate for each line read, of " + counted(linesRead),
+        counted(accounted) + ", " + (same ? "the same" : "other") + " fates as were counted",
         same && accounted == linesRead);
   }
 
@@ -81,17 +81,14 @@ final class PublishReport {
     boolean again = !run.from().equals("-");
     long safe = tally.count(Fate.NOT_SENT) + tally.count(Fate.UNTRIED);
     if (safe > 0 || (!readAll && again)) {
-      console.say(
-          String.format("%,d lines never left this process; publishing them is safe:", safe));
+      console.say(counted(safe) + " never left this process; publishing again is safe:");
       command(run, results, files.get(Leftovers.Kind.NOT_SENT), again, "");
     }
     long doubtful = tally.count(Fate.UNKNOWN) + tally.count(Fate.NACKED);
     if (doubtful > 0) {
       console.say(
-          String.format(
-              "%,d lines may be stored already (UNKNOWN, NACKED); publishing them again may store"
-                  + " them twice:",
-              doubtful));
+          counted(doubtful)
+              + " may be stored already (UNKNOWN, NACKED); publishing again may store twice:");
       command(
           run,
           results,
@@ -101,19 +98,21 @@ final class PublishReport {
     }
     long returned = tally.count(Fate.RETURNED);
     if (returned > 0) {
-      console.say(
-          String.format(
-              "%,d lines reached no queue; create the queue or its binding, then:", returned));
+      console.say(counted(returned) + " reached no queue; create the queue or its binding, then:");
       command(run, results, files.get(Leftovers.Kind.FUTILE), again, " --repeat not-sent,returned");
     }
     long unfit = tally.count(Fate.UNFIT);
     if (unfit > 0) {
-      console.say(
-          String.format("%,d lines cannot be sent as they are; the results say why", unfit));
+      console.say(counted(unfit) + " cannot be sent unchanged; the results say why");
     }
     if (!files.isEmpty()) {
       console.say("the lines themselves: " + String.join(", ", names(files)));
     }
+  }
+
+  /** Returns how many lines these are, as people write it. */
+  static String counted(long lines) {
+    return lines == 1 ? "1 line" : String.format("%,d lines", lines);
   }
 
   private void command(Run run, Path results, @Nullable Path lines, boolean again, String repeat) {
