@@ -62,33 +62,31 @@ final class EventLoop implements Consumer<Event> {
   }
 
   private void tell() {
-    try {
-      while (true) {
-        Event next = waiting.poll(closing ? 0 : IDLE_MILLIS / 10, TimeUnit.MILLISECONDS);
-        if (next != null) {
-          tell(next);
-          continue;
-        }
-        synchronized (this) {
-          if (waiting.isEmpty()) {
-            teller = null;
-            return;
-          }
-        }
+    while (true) {
+      Event next = null;
+      try {
+        next = waiting.poll(closing ? 0 : IDLE_MILLIS / 10, TimeUnit.MILLISECONDS);
+      } catch (InterruptedException e) {
+        // whoever interrupts us wants the thread: it ends when nothing waits
       }
-    } catch (InterruptedException e) {
+      if (next != null) {
+        tell(next);
+        continue;
+      }
       synchronized (this) {
-        teller = null; // whoever interrupts us wants the thread; the next event starts another
+        if (waiting.isEmpty()) {
+          teller = null;
+          return;
+        }
       }
     }
   }
 
-  @SuppressWarnings("CatchingUnchecked") // a listener may throw anything; the loop goes on
   private void tell(Event event) {
     LOG.debug("{}", event);
     try {
       listener.accept(event);
-    } catch (Exception e) {
+    } catch (Throwable e) { // an Error of the listener: the next events are told all the same
       LOG.warn("the event listener failed at {}", event, e);
     }
   }

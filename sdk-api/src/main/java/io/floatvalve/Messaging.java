@@ -11,7 +11,12 @@ import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.spi.Broker;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Publishers and consumers over one broker, closed together.
@@ -19,6 +24,12 @@ import java.util.function.Consumer;
  * <p>Thread-safe. Owns the broker it is given: closing it closes the broker's connections.
  */
 public final class Messaging implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Messaging.class);
+  private static final Duration BROKER_LIMIT = Duration.ofSeconds(5);
+  private static final Duration CLOSE_LIMIT = Duration.ofMinutes(1);
+
+  private final AtomicBoolean closing = new AtomicBoolean();
+  private final CountDownLatch closed = new CountDownLatch(1);
   private final Broker broker;
   private final EventLoop events;
   private final PublishSide publishing;
@@ -98,15 +109,33 @@ public final class Messaging implements AutoCloseable {
   /**
    * Ends in order: consumers take no more and their handlers finish, for at most their {@code
    * closeTimeout}; publishers close, each as by {@link Publisher#close}, all at the same time;
-   * consumers send their acknowledgements and close; then the broker's connections. Closing again
-   * does nothing.
+   * consumers send their acknowledgements and close; then the broker's connections. A second call
+   * waits for the first.
    */
   @Override
   public void close() {
-    consuming.finish();
-    publishing.close();
-    consuming.close();
-    broker.close(Duration.ofSeconds(5));
-    events.close();
+    if (closing.getAndSet(true)) {
+      awaitClosed();
+      return;
+    }
+    try {
+      consuming.finish();
+      publishing.close();
+      consuming.close();
+      broker.close(BROKER_LIMIT);
+      events.close();
+    } finally {
+      closed.countDown();
+    }
+  }
+
+  private void awaitClosed() {
+    try {
+      if (!closed.await(CLOSE_LIMIT.toNanos(), TimeUnit.NANOSECONDS)) {
+        LOG.warn("still closing after {}: {}", CLOSE_LIMIT, broker.describe());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -37,9 +37,10 @@ final class HandlerPool implements Reception.Crew {
 
   /*
    * At most one worker seeks: it is on its way to look for a message, and every wake-up while it is
-   * leaves a mark that makes it look again. When it has found one it hands seeking on, to a new
-   * worker if there is more, to the next wake-up if not, and only then calls the handler. So a
-   * wake-up is never lost, there is never a crowd of workers for one message, and the number of
+   * leaves a mark that makes it look again. When it has found one and a slot is left it hands seeking
+   * on to a new worker, and only then calls the handler. The new one may find nothing: it must look
+   * all the same, as the link says that something came only to whoever has found nothing before. So
+   * a wake-up is never lost, there is never a crowd of workers for one message, and the number of
    * workers grows as fast as messages are found.
    *
    * Where the handler is faster than starting a worker is, the worker keeps seeking while it
@@ -157,7 +158,7 @@ final class HandlerPool implements Reception.Crew {
           finish(done, end, now);
         }
         next = busy < slots && !mustYield(begun, now) ? takeInto(now) : null;
-        more = next != null && busy < slots && reception.hasMore();
+        more = next != null && busy < slots;
       } finally {
         reception.lock.unlock();
       }

@@ -815,15 +815,6 @@ final class Reception {
     private final LatencyRecorder handled = new LatencyRecorder("started-handled");
   }
 
-  /** Whether more could be taken at once. The lock is held. */
-  boolean hasMore() {
-    if (lanes.hasReady()) {
-      return true;
-    }
-    Incarnation by = current;
-    return by != null && !by.isLost() && by.link().waiting() > 0;
-  }
-
   boolean isWindowDue() {
     return windowDue;
   }

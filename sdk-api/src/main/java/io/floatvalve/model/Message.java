@@ -3,6 +3,7 @@ package io.floatvalve.model;
 import java.math.BigDecimal;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,16 +15,17 @@ import org.jspecify.annotations.Nullable;
  * One message: a payload and what travels with it.
  *
  * <p>Immutable but for the payload, which is neither copied nor protected: it must not change after
- * it was given. Thread-safe under that rule.
+ * it was given. Header values are copied. Thread-safe under that rule.
  *
  * <p>Header values are of stated types, and both brokers carry them: {@link String}, {@link
  * Boolean}, {@link Byte}, {@link Short}, {@link Integer}, {@link Long}, {@link Float}, {@link
  * Double}, {@link BigDecimal}, {@link Instant} (to the second on RabbitMQ), {@code byte[]}, and
- * {@link List}s and {@link Map}s with string keys of these. Anything else is refused by the
- * builder, never turned into text.
+ * {@link List}s and {@link Map}s with string keys of these, at most 32 deep. Anything else is
+ * refused by the builder, never turned into text.
  */
 public final class Message {
   private static final Map<String, Object> NO_HEADERS = Map.of();
+  private static final int MOST_DEPTH = 32;
 
   private final byte[] payload;
   private final Map<String, Object> headers;
@@ -218,11 +220,11 @@ public final class Message {
       if (name.isEmpty()) {
         throw new IllegalArgumentException("header name must not be empty");
       }
-      checkType(name, Objects.requireNonNull(value, name));
+      Object copy = copy(name, value, 1);
       if (headers == null) {
         headers = new LinkedHashMap<>();
       }
-      headers.put(name, value);
+      headers.put(name, copy);
       return this;
     }
 
@@ -327,23 +329,39 @@ public final class Message {
       return new Message(this);
     }
 
-    private static void checkType(String name, Object value) {
+    /** Returns a copy that nobody else can change; refuses what cannot be sent. */
+    private static Object copy(String name, Object value, int depth) {
+      Objects.requireNonNull(value, name);
+      if (depth > MOST_DEPTH) {
+        throw new IllegalArgumentException(
+            "header '" + name + "': lists and maps must be at most " + MOST_DEPTH + " deep");
+      }
       if (value instanceof List<?> list) {
+        List<Object> copy = new ArrayList<>(list.size());
         for (Object element : list) {
-          checkType(name, Objects.requireNonNull(element, name));
+          copy.add(copy(name, element, depth + 1));
         }
-      } else if (value instanceof Map<?, ?> map) {
+        return Collections.unmodifiableList(copy);
+      }
+      if (value instanceof Map<?, ?> map) {
+        Map<String, Object> copy = new LinkedHashMap<>();
         for (Map.Entry<?, ?> entry : map.entrySet()) {
-          if (!(entry.getKey() instanceof String)) {
+          if (!(entry.getKey() instanceof String key)) {
             throw new IllegalArgumentException(
                 "header '" + name + "': keys of a map must be strings");
           }
-          checkType(name, Objects.requireNonNull(entry.getValue(), name));
+          copy.put(key, copy(name, entry.getValue(), depth + 1));
         }
-      } else if (!isScalar(value)) {
+        return Collections.unmodifiableMap(copy);
+      }
+      if (value instanceof byte[] bytes) {
+        return bytes.clone();
+      }
+      if (!isScalar(value)) {
         throw new IllegalArgumentException(
             "header '" + name + "': values of " + value.getClass().getName() + " cannot be sent");
       }
+      return value;
     }
 
     private static boolean isScalar(Object value) {
@@ -356,8 +374,7 @@ public final class Message {
           || value instanceof Float
           || value instanceof Double
           || value instanceof BigDecimal
-          || value instanceof Instant
-          || value instanceof byte[];
+          || value instanceof Instant;
     }
   }
 }

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Completions {
   private static final Logger LOG = LoggerFactory.getLogger(Completions.class);
-  private static final int MAX_WORKERS = 256;
+  private static final int MAX_WORKERS = 1_000;
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final AtomicInteger NUMBERS = new AtomicInteger();
 
@@ -38,6 +38,7 @@ final class Completions {
   private final Set<Worker> running = new HashSet<>();
   private int idle;
   private boolean closed;
+  private boolean exhausted; // said once, until there is a thread again
 
   /**
    * Makes it, without a thread yet.
@@ -118,9 +119,10 @@ final class Completions {
       if (now == null || head == null) {
         watched = null;
       } else if (now == watched && now.taken == watchedAt) {
-        name = now.getName();
-        handOver();
-        watched = null;
+        if (handOver()) {
+          name = now.getName();
+          watched = null;
+        }
       } else {
         watched = now;
         watchedAt = now.taken;
@@ -144,15 +146,21 @@ final class Completions {
     }
   }
 
-  private void handOver() { // holds lock
+  /** Returns false if there is no thread to hand over to. */
+  private boolean handOver() { // holds lock
     if (idle == 0 && running.size() >= MAX_WORKERS) {
-      LOG.error("{} continuations block; completions wait for one of them", running.size());
-      return;
+      if (!exhausted) {
+        exhausted = true;
+        LOG.error("{} continuations block; completions wait for one of them", running.size());
+      }
+      return false;
     }
+    exhausted = false;
     leader = null;
     if (head != null) {
       appoint();
     }
+    return true;
   }
 
   private void appoint() { // holds lock

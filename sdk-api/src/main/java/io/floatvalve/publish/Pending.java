@@ -65,20 +65,34 @@ final class Pending extends CompletableFuture<PublishOutcome> {
     complete(outcome);
   }
 
-  // A continuation that waits for another publish would stop the completion thread it runs on.
+  /*
+   * A continuation that waits for another publish would hold a completion thread, and enough of them
+   * all of these threads. So there it waits for the outcome to be decided, which takes the client's
+   * thread or the timer alone, and then completes the future itself.
+   */
 
   @Override
   public PublishOutcome join() {
-    if (!isDone()) {
+    if (!isDone() && Completions.onWorker()) {
       owner.completions().aboutToBlock();
+      boolean interrupted = Thread.interrupted();
+      while (!finishWhenDecided(Long.MAX_VALUE)) {
+        interrupted |= Thread.interrupted();
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
     return super.join();
   }
 
   @Override
   public PublishOutcome get() throws InterruptedException, ExecutionException {
-    if (!isDone()) {
+    if (!isDone() && Completions.onWorker()) {
       owner.completions().aboutToBlock();
+      if (!finishWhenDecided(Long.MAX_VALUE)) {
+        throw new InterruptedException();
+      }
     }
     return super.get();
   }
@@ -86,9 +100,31 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   @Override
   public PublishOutcome get(long timeout, TimeUnit unit)
       throws InterruptedException, ExecutionException, TimeoutException {
-    if (!isDone()) {
+    long nanos = unit.toNanos(timeout);
+    if (!isDone() && Completions.onWorker()) {
       owner.completions().aboutToBlock();
+      long start = System.nanoTime();
+      if (!finishWhenDecided(nanos)) {
+        throw new InterruptedException();
+      }
+      nanos = Math.max(0, nanos - (System.nanoTime() - start));
     }
-    return super.get(timeout, unit);
+    return super.get(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /**
+   * Waits until it is decided, completed by somebody else, or the time is over; completes it if it
+   * is decided.
+   *
+   * @return false if interrupted
+   */
+  private boolean finishWhenDecided(long nanos) {
+    if (!owner.awaitDecision(this, nanos)) {
+      return false;
+    }
+    if (decided()) {
+      finish();
+    }
+    return true;
   }
 }

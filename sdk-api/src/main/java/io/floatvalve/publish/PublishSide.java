@@ -9,9 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -28,6 +28,7 @@ import org.slf4j.LoggerFactory;
 public final class PublishSide {
   private static final Logger LOG = LoggerFactory.getLogger(PublishSide.class);
   private static final AtomicLong EPOCHS = new AtomicLong();
+  private static final int MOST_OPENERS = 32;
   private static final long MAX_EPOCH = 1 << 24;
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
@@ -59,12 +60,13 @@ public final class PublishSide {
     this.timer = new ScheduledThreadPoolExecutor(1, daemons("floatvalve-timer"));
     this.openers =
         new ThreadPoolExecutor(
-            0,
-            Integer.MAX_VALUE,
+            MOST_OPENERS,
+            MOST_OPENERS,
             10,
             TimeUnit.SECONDS,
-            new SynchronousQueue<>(),
+            new LinkedBlockingQueue<>(),
             daemons("floatvalve-opener"));
+    openers.allowCoreThreadTimeOut(true);
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
   }
 
@@ -105,7 +107,7 @@ public final class PublishSide {
 
   /** Waits for what all publishers have taken so far; see {@code Messaging.drain}. */
   public long drain(Duration timeout) {
-    long deadline = System.nanoTime() + timeout.toNanos();
+    long deadline = deadline(timeout);
     long left = 0;
     for (WindowedPublisher publisher : publishers) {
       left += publisher.drain(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
@@ -146,6 +148,12 @@ public final class PublishSide {
     }
   }
 
+  /** Returns when a wait ends that begins now; a wait of more than a century is none. */
+  static long deadline(Duration timeout) {
+    Duration most = Duration.ofDays(36_500);
+    return System.nanoTime() + (timeout.compareTo(most) > 0 ? most : timeout).toNanos();
+  }
+
   Broker broker() {
     return broker;
   }
@@ -165,9 +173,20 @@ public final class PublishSide {
   /** Runs a task that may wait for the broker, after a delay, on a thread of its own. */
   void later(long delayNanos, Runnable task) {
     try {
-      var unused = timer.schedule(() -> openers.execute(task), delayNanos, TimeUnit.NANOSECONDS);
+      var unused = timer.schedule(() -> execute(task), delayNanos, TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
       LOG.debug("closed before it was due: {}", broker.describe());
+    }
+  }
+
+  private void execute(Runnable task) {
+    try {
+      openers.execute(task);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("closed before it was due: {}", broker.describe());
+    } catch (Throwable e) { // no thread to be had: recovery must not end by that
+      LOG.error("cannot start a thread; trying again in a second", e);
+      later(TimeUnit.SECONDS.toNanos(1), task);
     }
   }
 
@@ -188,19 +207,24 @@ public final class PublishSide {
   }
 
   private void tick() {
-    long now = System.nanoTime();
-    boolean paused = now - lastTick > PAUSE_NANOS;
-    lastTick = now;
-    completions.watch();
-    if (paused) {
-      return; // let the client's thread read first what came in meanwhile
-    }
-    for (WindowedPublisher publisher : publishers) {
-      try {
-        publisher.tick(now);
-      } catch (RuntimeException e) { // a fault of ours: the timer goes on for the others
-        LOG.error("the timer failed at {}", publisher, e);
+    try {
+      long now = System.nanoTime();
+      boolean paused = now - lastTick > PAUSE_NANOS;
+      lastTick = now;
+      completions.watch();
+      if (!paused) { // else let the client's thread read first what came in meanwhile
+        publishers.forEach(publisher -> tick(publisher, now));
       }
+    } catch (Throwable e) { // what a timer's task throws ends it for ever
+      LOG.error("the timer failed", e);
+    }
+  }
+
+  private static void tick(WindowedPublisher publisher, long now) {
+    try {
+      publisher.tick(now);
+    } catch (RuntimeException e) { // a fault of ours: the timer goes on for the others
+      LOG.error("the timer failed at {}", publisher, e);
     }
   }
 }

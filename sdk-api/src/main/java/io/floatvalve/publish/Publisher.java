@@ -32,14 +32,18 @@ public interface Publisher extends AutoCloseable {
   CompletableFuture<PublishOutcome> publish(Message message);
 
   /**
-   * Publishes a message if there is room for it now; else the outcome is {@code
-   * NotSent(QUEUE_FULL)}. Never waits.
+   * Publishes a message if there is room for it now. Never waits: else the outcome is {@code
+   * NotSent} with what keeps the queue full, {@code QUEUE_FULL}, {@code CONNECTION_BLOCKED} or
+   * {@code RECOVERING}. Callers that wait for room in {@link #publish} come first.
    */
   CompletableFuture<PublishOutcome> tryPublish(Message message);
 
   /**
    * Publishes many messages, each as by {@link #publish}, and sums up what became of them. Returns
    * once the last is queued.
+   *
+   * @param messages none may be null: at a null it throws, and what came before is published
+   *     without a summary
    */
   CompletableFuture<PublishSummary> publishAll(Iterable<Message> messages);
 
@@ -64,7 +68,8 @@ public interface Publisher extends AutoCloseable {
    * Takes no more messages, waits for what is queued and in flight for at most the {@code
    * closeTimeout} of the settings, then settles the rest: {@code NotSent(CLOSED)} what was never
    * sent, {@code Unknown(PUBLISHER_CLOSED)} what was. Every future is complete or about to be when
-   * this returns. Closing again does nothing.
+   * this returns. An interrupt does not hurry it, and is kept. Who closes again waits for the
+   * first.
    */
   @Override
   void close();

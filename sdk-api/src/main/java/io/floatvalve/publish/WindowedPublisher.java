@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -29,6 +30,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The shell around the window: a bounded queue before it, and one link after another behind it. */
 final class WindowedPublisher implements Publisher {
@@ -41,6 +44,7 @@ final class WindowedPublisher implements Publisher {
    *
    * Everything that comes from a link comes through its Incarnation; only the current one counts.
    */
+  private static final Logger LOG = LoggerFactory.getLogger(WindowedPublisher.class);
   private static final int TURN_MESSAGES = 256;
   private static final int TURN_BYTES = 1 << 20;
   private static final long LOSS_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
@@ -58,9 +62,11 @@ final class WindowedPublisher implements Publisher {
   private final LatencyRecorder sentReturned = new LatencyRecorder("sent-returned");
   private final LatencyRecorder sentNacked = new LatencyRecorder("sent-nacked");
 
+  private final CountDownLatch closed = new CountDownLatch(1);
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition room = lock.newCondition();
   private final Condition loss = lock.newCondition();
+  private final Condition decision = lock.newCondition();
   // guarded by lock, all below
   private Life life = Life.RECOVERING;
   private @Nullable Incarnation current;
@@ -72,6 +78,7 @@ final class WindowedPublisher implements Publisher {
   private long queuedBytes; // of those that are to be sent again, too
   private final Deque<Pending> retrying = new ArrayDeque<>();
   private int waiters;
+  private int decisionWaiters;
   private boolean onTurn;
   private long expiredTo;
   private int attempt;
@@ -141,6 +148,7 @@ final class WindowedPublisher implements Publisher {
         outcomes.count(Verdict.NOT_SENT);
         return refused;
       }
+      pending.queuedNanos = System.nanoTime(); // what it waited for room counts for maxBlock alone
       if (tail == null) {
         head = pending;
       } else {
@@ -168,12 +176,13 @@ final class WindowedPublisher implements Publisher {
           1);
     }
     long left = maxBlockNanos;
+    int ahead = waiters; // who waits already comes first
     while (true) {
       if (!life.takes()) {
         return new NotSent(NotSent.Reason.CLOSED, who + " is closed", 1);
       }
       int waiting = queued + retrying.size(); // what is to be sent again fills the queue, too
-      if (waiting < settings.maxQueued()
+      if (waiting + ahead < settings.maxQueued()
           && (waiting == 0 || queuedBytes + pending.bytes <= settings.maxQueuedBytes())) {
         return null;
       }
@@ -183,6 +192,7 @@ final class WindowedPublisher implements Publisher {
             waiting + " messages of " + queuedBytes + " bytes wait; " + holdingText(),
             1);
       }
+      ahead = 0;
       waiters++;
       try {
         left = room.awaitNanos(left);
@@ -303,12 +313,20 @@ final class WindowedPublisher implements Publisher {
         settle(next, late);
         continue;
       }
-      String refusal = at.link().refusal(next.message);
+      String refusal = refusal(at, next.message);
       if (refusal == null) {
         return next;
       }
       dequeue();
       settle(next, new NotSent(NotSent.Reason.INVALID_MESSAGE, refusal, next.attempt()));
+    }
+  }
+
+  private static @Nullable String refusal(Incarnation at, Message message) {
+    try {
+      return at.link().refusal(message);
+    } catch (Throwable e) { // one message must not hold up all others
+      return "it cannot be looked at: " + e;
     }
   }
 
@@ -325,7 +343,8 @@ final class WindowedPublisher implements Publisher {
   private void removed(Pending pending) { // holds the lock
     queued--;
     queuedBytes -= pending.bytes;
-    // Waking callers for each place that comes free would cost two thread switches a message.
+    // Waking callers for each place that comes free would cost two thread switches a message. Where
+    // the queue does not get half empty soon, the timer wakes them.
     if (waiters > 0
         && queued <= settings.maxQueued() / 2
         && queuedBytes <= settings.maxQueuedBytes() / 2) {
@@ -396,16 +415,44 @@ final class WindowedPublisher implements Publisher {
     pending.decide(all);
     outcomes.count(all.verdict());
     side.completions().add(pending);
+    if (decisionWaiters > 0) {
+      decision.signalAll();
+    }
   }
 
-  /** Queues what is due to be sent again, before all else and in its order. Holds the lock. */
-  private void requeue(long now) {
+  /**
+   * Waits until a publish is decided, its future is done, or the time is over; false if
+   * interrupted.
+   */
+  boolean awaitDecision(Pending pending, long nanos) {
+    lock.lock();
+    decisionWaiters++;
+    try {
+      long left = nanos;
+      while (!pending.decided() && !pending.isDone() && left > 0) {
+        left = decision.awaitNanos(left);
+      }
+      return true;
+    } catch (InterruptedException e) {
+      return false;
+    } finally {
+      decisionWaiters--;
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Queues what is to be sent again, before all else and in its order. Holds the lock.
+   *
+   * @param all whether what is not due yet, too
+   */
+  private void requeue(long now, boolean all) {
     Pending first = null;
     Pending last = null;
     for (int i = retrying.size(); i > 0; i--) {
       Pending pending = retrying.remove();
       Retries retries = Objects.requireNonNull(pending.retries);
-      if (retries.dueNanos - now > 0 && retries.late() == null) {
+      if (!all && retries.dueNanos - now > 0 && retries.late() == null) {
         retrying.add(pending);
         continue;
       }
@@ -669,8 +716,8 @@ final class WindowedPublisher implements Publisher {
     } finally {
       lock.unlock();
     }
-    side.tell(new Event.LinkLost(Instant.now(), who, at.number, connection, detail, unsettled));
     side.later(delay, this::reopen);
+    side.tell(new Event.LinkLost(Instant.now(), who, at.number, connection, detail, unsettled));
     return true;
   }
 
@@ -700,6 +747,7 @@ final class WindowedPublisher implements Publisher {
 
   private void reopen() {
     String failure;
+    boolean brokerClosed = false;
     try {
       if (link(new Incarnation(side.nextEpoch()))) {
         return;
@@ -707,6 +755,7 @@ final class WindowedPublisher implements Publisher {
       failure = "lost again while opening";
     } catch (MessagingException e) {
       failure = String.valueOf(e.getMessage());
+      brokerClosed = e.kind() == MessagingException.Kind.CLOSED;
     } catch (RuntimeException e) {
       failure = e.toString(); // an adapter's fault must not end the recovery
     }
@@ -723,8 +772,10 @@ final class WindowedPublisher implements Publisher {
     } finally {
       lock.unlock();
     }
+    if (!brokerClosed) {
+      side.later(delay, this::reopen);
+    }
     side.tell(new Event.Recovering(Instant.now(), who, failed, failure));
-    side.later(delay, this::reopen);
   }
 
   /** Opens a link and makes it the current one; returns false if it was lost meanwhile. */
@@ -758,6 +809,7 @@ final class WindowedPublisher implements Publisher {
         incarnation.linkedNanos = System.nanoTime();
         incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
+        requeue(incarnation.linkedNanos, true); // it has waited for the link instead
         life = life.on(Life.Event.LINKED);
         String reason = incarnation.blockedBy;
         if (reason != null) {
@@ -799,9 +851,12 @@ final class WindowedPublisher implements Publisher {
     lock.lock();
     try {
       if (!retrying.isEmpty()) {
-        requeue(now);
+        requeue(now, false);
       }
       expireQueued(now);
+      if (waiters > 0 && queued + retrying.size() < settings.maxQueued()) {
+        room.signalAll();
+      }
       long s = Math.max(expiredTo, window.oldest());
       for (; s < window.next(); s++) {
         Pending pending = window.get(s);
@@ -888,7 +943,7 @@ final class WindowedPublisher implements Publisher {
 
   @Override
   public long drain(Duration timeout) {
-    return drainUntil(System.nanoTime() + timeout.toNanos());
+    return drainUntil(PublishSide.deadline(timeout));
   }
 
   private long drainUntil(long deadline) {
@@ -946,17 +1001,56 @@ final class WindowedPublisher implements Publisher {
   @Override
   public void close() {
     long deadline = System.nanoTime() + settings.closeTimeout().toNanos();
+    boolean first;
     lock.lock();
     try {
-      if (life.closing()) {
-        return;
-      }
+      first = !life.closing();
       life = life.on(Life.Event.CLOSE);
       room.signalAll();
     } finally {
       lock.unlock();
     }
-    drainUntil(deadline);
+    boolean interrupted = Thread.interrupted(); // closing is bounded: an interrupt can wait
+    if (first) {
+      interrupted |= drainCalmly(deadline);
+      finish(deadline);
+      interrupted |= drainCalmly(System.nanoTime() + COMPLETE_NANOS);
+      side.closed(this);
+      closed.countDown();
+    } else {
+      interrupted |= awaitClosed(deadline + MIN_CLOSE_NANOS + COMPLETE_NANOS);
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Waits for outcomes whatever happens to the thread; returns whether it was interrupted. */
+  private boolean drainCalmly(long deadline) {
+    boolean interrupted = false;
+    while (drainUntil(deadline) > 0 && Thread.interrupted()) {
+      interrupted = true;
+    }
+    return interrupted;
+  }
+
+  private boolean awaitClosed(long deadline) {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        long left = Math.max(0, deadline - System.nanoTime());
+        if (!closed.await(left, TimeUnit.NANOSECONDS)) {
+          LOG.warn("still closing: {}", who);
+        }
+        return interrupted;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+  }
+
+  /** Settles what is left and ends the link. */
+  private void finish(long deadline) {
     Incarnation last;
     boolean orderly;
     lock.lock();
@@ -988,8 +1082,6 @@ final class WindowedPublisher implements Publisher {
         last.link().abort();
       }
     }
-    drainUntil(System.nanoTime() + COMPLETE_NANOS);
-    side.closed(this);
   }
 
   // -------------------------------------------------------------------------------------- asking

@@ -96,6 +96,49 @@ final class ConsumerTest {
   }
 
   @Test
+  void messageThatComesWhileOthersAreHandled_isFoundWithoutATick() {
+    CountDownLatch go = new CountDownLatch(1);
+    AtomicInteger begun = new AtomicInteger();
+    Consumer consumer = side.open(settings.withWorkers(40));
+    consumer.handle(
+        delivery -> {
+          begun.incrementAndGet();
+          go.await();
+          return Settlement.accept();
+        });
+
+    int untold = 0;
+    for (int i = 1; i <= 40; i++) {
+      int handlers = i;
+      int looks = broker.link().looks();
+      broker.feed(1);
+      await().atMost(LONG).until(() -> begun.get() == handlers);
+      untold += broker.link().looks() == looks ? 1 : 0;
+    }
+    go.countDown();
+
+    assertThat(untold).isGreaterThan(5); // the others may have met a tick by chance
+    awaitAcked(40);
+  }
+
+  @Test
+  void handlersThatHungOnce_areNoEvidenceOfTheirSpeed() {
+    Reception reception =
+        new Reception(broker, settings, 4, events::add, new PermitLoop(), Runnable::run);
+    long usual = Duration.ofMillis(1).toNanos();
+    long hung = Duration.ofSeconds(5).toNanos();
+    reception.held(usual);
+
+    for (int i = 0; i < 4; i++) {
+      reception.held(hung);
+    }
+    assertThat(reception.handlerNanos()).isEqualTo((double) usual);
+
+    reception.held(hung);
+    assertThat(reception.handlerNanos()).isGreaterThan(1e9);
+  }
+
+  @Test
   void nothingIsAskedFor_beforeThereIsAHandler() {
     Consumer consumer = side.open(settings);
 

@@ -162,6 +162,7 @@ final class FakeBroker implements Broker {
     int mostWaiting;
     int windows;
     boolean flushed;
+    private int looks;
 
     private FakeLink(Listener listener) {
       this.listener = listener;
@@ -230,6 +231,7 @@ final class FakeBroker implements Broker {
     @Override
     public Observation observe() {
       synchronized (FakeBroker.this) {
+        looks++;
         return new Observation(
             !gone,
             permits,
@@ -240,6 +242,13 @@ final class FakeBroker implements Broker {
             received,
             0,
             -1);
+      }
+    }
+
+    /** Returns how often somebody has looked how it stands. */
+    int looks() {
+      synchronized (FakeBroker.this) {
+        return looks;
       }
     }
 

@@ -68,6 +68,9 @@ final class FakeBroker implements Broker {
 
     @Override
     public @Nullable String refusal(Message message) {
+      if ("overflow".equals(message.messageId())) {
+        throw new StackOverflowError("by the test");
+      }
       return "unsendable".equals(message.messageId()) ? "its id is 'unsendable'" : null;
     }
 

@@ -791,6 +791,113 @@ class WindowedPublisherTest {
     }
   }
 
+  @Test
+  void thousandsOfContinuations_thatEachWaitForAPublish_allFinish() throws Exception {
+    var publisher = side.open(settings().withMaxQueued(10_000).withMaxInFlight(10_000));
+    var link = broker.nextLink();
+    List<CompletableFuture<Verdict>> nested = new ArrayList<>();
+    for (int i = 0; i < 3_000; i++) {
+      nested.add(
+          publisher
+              .publish(text("outer"))
+              .thenApply(o -> publisher.publish(text("inner")).join().verdict()));
+    }
+    link.awaitSent(3_000);
+
+    broker.confirmAtOnce = true;
+    link.listener.confirmed(3_000, true, null);
+
+    for (var each : nested) {
+      assertThat(each.get(30, TimeUnit.SECONDS)).isEqualTo(Verdict.CONFIRMED);
+    }
+  }
+
+  @Test
+  void secondCloser_waitsForTheFirst_andCutsNothingShort() throws Exception {
+    var publisher = side.open(settings().withCloseTimeout(Duration.ofSeconds(20)));
+    var link = broker.nextLink();
+    var futures = publishMany(publisher, 10);
+    link.awaitSent(10);
+    var first = CompletableFuture.runAsync(publisher::close);
+    await().until(() -> publisher.status().state() == PublisherStatus.State.CLOSING);
+    var second = CompletableFuture.runAsync(publisher::close);
+    var third = CompletableFuture.runAsync(side::close);
+    await().pollDelay(Duration.ofMillis(100)).until(() -> true);
+    assertThat(second).isNotDone();
+    assertThat(third).isNotDone();
+
+    link.listener.confirmed(0, true, null);
+
+    for (var closer : List.of(first, second, third)) {
+      closer.get(10, TimeUnit.SECONDS);
+    }
+    for (var future : futures) {
+      assertThat(outcome(future).verdict()).isEqualTo(Verdict.CONFIRMED);
+    }
+  }
+
+  @Test
+  void interruptedCloser_takesItsTime_andKeepsTheInterrupt() throws Exception {
+    var publisher = side.open(settings().withCloseTimeout(Duration.ofSeconds(20)));
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+    var kept = new CompletableFuture<Boolean>();
+    Thread closer =
+        new Thread(
+            () -> {
+              Thread.currentThread().interrupt();
+              publisher.close();
+              kept.complete(Thread.currentThread().isInterrupted());
+            });
+    closer.start();
+    await().until(() -> closer.getState() == Thread.State.TIMED_WAITING);
+    closer.interrupt();
+
+    link.listener.confirmed(1, false, null);
+
+    assertThat(kept.get(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(outcome(future).verdict()).isEqualTo(Verdict.CONFIRMED);
+  }
+
+  @Test
+  void callerThatWaits_comesBeforeThoseThatTry() throws Exception {
+    var publisher = side.open(settings().withMaxInFlight(1).withMaxQueued(10));
+    var link = broker.nextLink();
+    publishMany(publisher, 11);
+    link.awaitSent(1);
+    var waiting = CompletableFuture.supplyAsync(() -> publisher.publish(text("waits")));
+    long tag = 0;
+    while (!waiting.isDone()) {
+      var unused = publisher.tryPublish(text("tries"));
+      link.listener.confirmed(++tag, false, null);
+      link.awaitSent(1);
+      assertThat(tag).as("confirms until the waiting caller got in").isLessThan(100_000);
+    }
+
+    assertThat(waiting.get(10, TimeUnit.SECONDS).isDone()).isFalse(); // it is queued, not refused
+  }
+
+  @Test
+  void messageThatBreaksTheAdapter_isRefusedAlone() throws Exception {
+    broker.confirmAtOnce = true;
+    var publisher = side.open(settings());
+    var bad = publisher.publish(Message.builder(new byte[1]).messageId("overflow").build());
+    var good = publisher.publish(text("good"));
+
+    assertThat(((NotSent) outcome(bad)).reason()).isEqualTo(NotSent.Reason.INVALID_MESSAGE);
+    assertThat(outcome(good).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(publisher.status().reopened()).isZero();
+  }
+
+  @Test
+  void drainForEver_isNoError() {
+    var publisher = side.open(settings());
+
+    assertThat(publisher.drain(Duration.ofSeconds(Long.MAX_VALUE))).isZero();
+    assertThat(side.drain(Duration.ofSeconds(Long.MAX_VALUE))).isZero();
+  }
+
   private static RetryPolicy retries(int attempts) {
     return RetryPolicy.upTo(attempts).withBackoff(Duration.ofMillis(1), Duration.ofMillis(1));
   }

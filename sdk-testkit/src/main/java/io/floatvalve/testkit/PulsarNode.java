@@ -124,13 +124,27 @@ public final class PulsarNode implements AutoCloseable {
    *     node does not come up within two minutes; the end of its log is then in the message
    */
   public static PulsarNode start(List<String> configuration) {
+    return start(configuration, List.of());
+  }
+
+  /**
+   * Starts a private node as {@link #start(List)} does, in a JVM with further options. A node's own
+   * JVM is small and compiles in one stage, for a quick start: not what to measure against.
+   *
+   * @param configuration settings of the broker that differ
+   * @param jvmOptions come after the node's own, so that {@code -Xmx1g} or {@code
+   *     -XX:TieredStopAtLevel=4} take their place; another collector needs {@code -XX:-UseSerialGC}
+   *     before it
+   * @throws IllegalStateException as {@link #start(List)} does
+   */
+  public static PulsarNode start(List<String> configuration, List<String> jvmOptions) {
     PulsarInstall.Found found = PulsarInstall.find();
     PulsarInstall install =
         found.install().orElseThrow(() -> new IllegalStateException(found.whyMissing()));
     Path scratch = Path.of(System.getProperty("floatvalve.scratch", "target")).toAbsolutePath();
     OwnedProcesses.endOrphans(scratch);
     try {
-      Local local = new Local(install, scratch, configuration);
+      Local local = new Local(install, scratch, configuration, jvmOptions);
       URI service = URI.create("pulsar://127.0.0.1:" + local.port);
       URI admin = URI.create("http://127.0.0.1:" + local.adminPort);
       PulsarNode node = new PulsarNode(How.OWN, service, admin, local);
@@ -386,7 +400,8 @@ public final class PulsarNode implements AutoCloseable {
     private @Nullable Process broker;
     private boolean paused;
 
-    Local(PulsarInstall install, Path scratch, List<String> configuration) throws IOException {
+    Local(PulsarInstall install, Path scratch, List<String> configuration, List<String> jvmOptions)
+        throws IOException {
       folder = Files.createDirectories(scratch.resolve("pulsar-" + UUID.randomUUID()));
       processes = new OwnedProcesses(scratch, folder);
       List<Integer> ports = FreePorts.find(4);
@@ -397,6 +412,7 @@ public final class PulsarNode implements AutoCloseable {
 
       commandLine.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
       commandLine.addAll(JVM_OPTIONS);
+      commandLine.addAll(jvmOptions);
       commandLine.add("-Djava.io.tmpdir=" + unpacked);
       commandLine.add("-cp");
       commandLine.add(install.classPath(folder.resolve("classes")));

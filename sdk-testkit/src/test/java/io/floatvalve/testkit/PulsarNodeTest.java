@@ -39,6 +39,18 @@ class PulsarNodeTest {
   }
 
   @Test
+  void jvmOptions_takeThePlaceOfTheNodesOwn() {
+    List<String> options = List.of("-Xmx512m", "-XX:-UseSerialGC", "-XX:+UseParallelGC");
+    try (PulsarNode node = PulsarNode.start(List.of(), options)) {
+      String[] arguments =
+          ProcessHandle.of(node.pid()).orElseThrow().info().arguments().orElseThrow();
+
+      assertThat(arguments).containsSubsequence("-Xmx384m", "-Xmx512m", "-cp");
+      assertThat(arguments).containsSubsequence("-XX:+UseSerialGC", "-XX:-UseSerialGC", "-cp");
+    }
+  }
+
+  @Test
   void pausedNode_answersNothingUntilResumed(PulsarNode shared) throws Exception {
     PulsarNode node = own(shared);
     node.pause();

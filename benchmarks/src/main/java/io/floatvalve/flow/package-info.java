@@ -1,0 +1,5 @@
+/** Micro-benchmarks of permits. */
+@NullMarked
+package io.floatvalve.flow;
+
+import org.jspecify.annotations.NullMarked;
