@@ -61,7 +61,7 @@ final class Orders {
     try (FaultProxy proxy = bench.pulsar().proxy().tap(tap);
         Messaging messaging = bench.pulsar().messaging(proxy, event -> {})) {
       for (Ordering ordering : Ordering.values()) {
-        String topic = bench.pulsar().topic("type-" + ordering.ordinal());
+        String topic = bench.pulsar().topic("type-" + ordering);
         try (Consumer consumer =
             messaging.consumer(Bench.sdk(topic).withNative(null).withOrdering(ordering))) {
           for (PulsarFrame.Subscribe each : tap.frames(PulsarFrame.Subscribe.class)) {
