@@ -1,5 +1,6 @@
 package io.floatvalve.examples.lab;
 
+import io.floatvalve.examples.lab.crash.CrashLab;
 import picocli.CommandLine.Command;
 
 /** The experiments, one command each. */
@@ -7,5 +8,5 @@ import picocli.CommandLine.Command;
     name = "lab",
     mixinStandardHelpOptions = true,
     description = "Experiments on a real broker, one table each.",
-    subcommands = {ConfirmsLab.class})
+    subcommands = {ConfirmsLab.class, CrashLab.class})
 public final class LabCommand {}
