@@ -49,7 +49,7 @@ class RabbitFaultsTest {
   private final Messaging messaging = Messaging.over(RabbitBroker.connect(node.uri()), events::add);
   private long seenBlocked;
   private Address place;
-  private Load load;
+  private final List<Load> loads = new ArrayList<>();
 
   @BeforeEach
   void open() throws Exception {
@@ -58,10 +58,16 @@ class RabbitFaultsTest {
 
   @AfterEach
   void close() throws Exception {
-    if (load != null) {
+    for (Load load : loads) {
       load.stop();
     }
     messaging.close();
+  }
+
+  private Load load(Publisher publisher) {
+    Load load = new Load(publisher);
+    loads.add(load);
+    return load;
   }
 
   /** One thread that publishes until it is stopped. */
@@ -118,7 +124,7 @@ class RabbitFaultsTest {
   void aQueueDeletedInFlight_meansReturned_untilItIsThereAgain() throws Exception {
     Publisher publisher =
         messaging.publisher(PublisherSettings.to(place).withConfirmTimeout(Duration.ofSeconds(5)));
-    load = new Load(publisher);
+    Load load = load(publisher);
     load.awaitMore(Verdict.CONFIRMED, 300);
 
     broker.plainly(channel -> channel.queueDelete(place.name()));
@@ -147,7 +153,7 @@ class RabbitFaultsTest {
                 .withConfirmTimeout(Duration.ofSeconds(3))
                 .withMaxBlock(Duration.ofMillis(100))
                 .withMaxWait(Duration.ofSeconds(4)));
-    load = new Load(publisher);
+    Load load = load(publisher);
     load.awaitMore(Verdict.CONFIRMED, 300);
 
     node.memoryAlarm(true);
@@ -222,7 +228,7 @@ class RabbitFaultsTest {
     Set<String> stored = new HashSet<>(inOrder);
     List<String> told = new ArrayList<>();
     for (String line : lines) {
-      String[] parts = line.split(" ");
+      String[] parts = line.split(" ", 3);
       if (parts.length != 3) {
         continue;
       }

@@ -1,5 +1,6 @@
 package io.floatvalve.examples.lab;
 
+import io.floatvalve.examples.lab.crash.CrashLab;
 import io.floatvalve.examples.lab.permits.PermitsLab;
 import picocli.CommandLine.Command;
 
@@ -8,5 +9,5 @@ import picocli.CommandLine.Command;
     name = "lab",
     mixinStandardHelpOptions = true,
     description = "Experiments on a real broker, one table each.",
-    subcommands = {ConfirmsLab.class, PermitsLab.class})
+    subcommands = {ConfirmsLab.class, PermitsLab.class, CrashLab.class})
 public final class LabCommand {}

@@ -8,8 +8,10 @@ import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
+import io.floatvalve.publish.WindowPolicy;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -17,7 +19,15 @@ import java.util.concurrent.TimeoutException;
 /** Throughput and latency of confirms over window and queue type: C3, C4, and the types of C8. */
 final class WindowSweep {
   private static final int BODY_BYTES = 100;
-  private static final int[] WINDOWS = {1, 10, 50, 100, 1_000, 10_000};
+  private static final List<WindowPolicy> WINDOWS =
+      List.of(
+          WindowPolicy.fixed(1),
+          WindowPolicy.fixed(10),
+          WindowPolicy.fixed(50),
+          WindowPolicy.fixed(100),
+          WindowPolicy.fixed(1_000),
+          WindowPolicy.fixed(10_000),
+          WindowPolicy.adaptive());
   private static final int MOST = 50_000;
 
   private final Lab lab;
@@ -44,19 +54,25 @@ final class WindowSweep {
       long published = 0;
       long confirmed = 0;
       long stored = 0;
-      for (int window : WINDOWS) {
-        lab.doing(type + " queue, window " + window);
-        Measured measured = windowed(type, window, true);
+      for (WindowPolicy policy : WINDOWS) {
+        String name = policy.isAdaptive() ? "adaptive" : String.valueOf(policy.most());
+        lab.doing(type + " queue, window " + name);
+        Measured measured = windowed(type, policy, true);
         published += measured.published();
         confirmed += measured.confirmed();
         stored += measured.stored();
-        String prefix = type + "_window_" + window;
+        String prefix = type + "_window_" + name;
         lab.findings().figure(prefix + "_msgs_per_s", measured.perSecond());
         lab.findings().figure(prefix + "_confirm_p50_us", measured.p50() * 1e3);
         lab.findings().figure(prefix + "_confirm_p99_us", measured.p99() * 1e3);
+        if (policy.isAdaptive()) {
+          lab.findings().figure(prefix + "_at_end_msgs", measured.window());
+          name = "adaptive (" + measured.window() + " at the end)";
+        }
+        int window = policy.most();
         table.row(
             type,
-            window == 1 ? "each waited for" : String.valueOf(window),
+            window == 1 ? "each waited for" : name,
             measured.perSecond(),
             measured.p50(),
             measured.p99(),
@@ -70,7 +86,7 @@ final class WindowSweep {
       if (!type.equals("classic")) {
         lab.check(
             "C8-" + type,
-            type + " queue, windows 1 to 10,000",
+            type + " queue, windows 1 to 10,000 and adaptive",
             "left unverified",
             "each of " + published + " messages confirmed and stored",
             confirmed + " confirmed, " + stored + " in the queue",
@@ -90,18 +106,25 @@ final class WindowSweep {
   /** Lets the JVM compile what is measured next. */
   private void warmUp() throws IOException {
     lab.doing("warming up");
-    windowed("classic", 100, true);
-    windowed("classic", 1, true);
+    windowed("classic", WindowPolicy.fixed(100), true);
+    windowed("classic", WindowPolicy.fixed(1), true);
   }
 
   private record Measured(
-      long published, long confirmed, long stored, double perSecond, double p50, double p99) {}
+      long published,
+      long confirmed,
+      long stored,
+      double perSecond,
+      double p50,
+      double p99,
+      int window) {}
 
-  private Measured windowed(String type, int window, boolean persistent) throws IOException {
+  private Measured windowed(String type, WindowPolicy window, boolean persistent)
+      throws IOException {
     String queue = lab.queues().make("w" + queueNumber++, type, Map.of());
     PublisherSettings settings =
         PublisherSettings.to(Address.queue(queue))
-            .withMaxInFlight(window)
+            .withWindow(window)
             .withConfirmTimeout(Duration.ofMinutes(1))
             .withMaxBlock(Duration.ofMinutes(1))
             .withMaxWait(Duration.ofMinutes(1));
@@ -113,11 +136,12 @@ final class WindowSweep {
       long published = 0;
       while (published < MOST && System.nanoTime() < until) {
         var future = publisher.publish(message);
-        if (window == 1) {
+        if (window.most() == 1) {
           var unused = future.join();
         }
         published++;
       }
+      int atEnd = publisher.status().window();
       Lab.drain(publisher);
       double seconds = (System.nanoTime() - began) / 1e9;
       lab.queues().awaitStored(queue, published, Duration.ofSeconds(10));
@@ -127,7 +151,8 @@ final class WindowSweep {
           lab.queues().count(queue),
           published / seconds,
           Lab.confirmMillis(publisher.latency(), 50),
-          Lab.confirmMillis(publisher.latency(), 99));
+          Lab.confirmMillis(publisher.latency(), 99),
+          atEnd);
     } finally {
       lab.queues().delete(queue);
     }
@@ -159,8 +184,8 @@ final class WindowSweep {
 
   private void waitedLatency() throws IOException {
     lab.doing("C4: latency of a waited confirm");
-    Measured fleeting = windowed("classic", 1, false);
-    Measured persistent = windowed("classic", 1, true);
+    Measured fleeting = windowed("classic", WindowPolicy.fixed(1), false);
+    Measured persistent = windowed("classic", WindowPolicy.fixed(1), true);
     lab.findings().figure("waited_transient_p50_us", fleeting.p50() * 1e3);
     lab.findings().figure("waited_transient_p99_us", fleeting.p99() * 1e3);
     lab.findings().figure("waited_persistent_p50_us", persistent.p50() * 1e3);

@@ -23,6 +23,7 @@ import io.floatvalve.examples.lines.Tally;
 import io.floatvalve.model.Address;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
+import io.floatvalve.publish.WindowPolicy;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -92,8 +93,11 @@ public final class PublishCommand implements Callable<Integer> {
   @Option(
       names = "--confirm",
       paramLabel = "N",
-      description = "How many may be sent and not yet answered, 1 to 1048576; default 100.")
-  private int confirm = 100;
+      converter = Windows.class,
+      description =
+          "How many may be sent and not yet answered: 1 to 1048576, or adaptive (default), which"
+              + " finds the number.")
+  private WindowPolicy confirm = WindowPolicy.adaptive();
 
   @Option(
       names = "--results",
@@ -383,7 +387,7 @@ public final class PublishCommand implements Callable<Integer> {
             .withMaxInFlightBytes(IN_FLIGHT_BYTES)
             .withMaxMessageBytes(maxMessageBytes)
             .withCloseTimeout(CLOSE);
-    PublisherSettings window = checked("--confirm", confirm, () -> bounds.withMaxInFlight(confirm));
+    PublisherSettings window = bounds.withWindow(confirm);
     PublisherSettings wait =
         checked(
             "--max-wait",

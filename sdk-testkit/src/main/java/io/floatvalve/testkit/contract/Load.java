@@ -10,7 +10,7 @@ import io.floatvalve.publish.Publisher;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +21,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -49,9 +48,15 @@ final class Load {
   }
 
   private final Queue<Sent> all = new ConcurrentLinkedQueue<>();
-  private final AtomicIntegerArray counts = new AtomicIntegerArray(Verdict.values().length);
+  private final Map<Verdict, AtomicInteger> counts = new EnumMap<>(Verdict.class); // then fixed
   private final List<Thread> threads = new ArrayList<>();
   private volatile boolean stopped;
+
+  Load() {
+    for (Verdict verdict : Verdict.values()) {
+      counts.put(verdict, new AtomicInteger());
+    }
+  }
 
   static Message message(String text) {
     return Message.of(text.getBytes(StandardCharsets.UTF_8));
@@ -66,7 +71,7 @@ final class Load {
         future.thenAccept(
             end -> {
               sent.ended(end);
-              counts.incrementAndGet(end.verdict().ordinal());
+              counter(end.verdict()).incrementAndGet();
             });
     return future;
   }
@@ -88,7 +93,7 @@ final class Load {
           new Thread(
               () -> {
                 for (int i = 0; !stopped; i++) {
-                  publish(publisher, name + "-" + i);
+                  var unused = publish(publisher, name + "-" + i);
                   LockSupport.parkNanos(EACH_NANOS);
                 }
               },
@@ -108,8 +113,12 @@ final class Load {
     }
   }
 
+  private AtomicInteger counter(Verdict verdict) {
+    return Objects.requireNonNull(counts.get(verdict));
+  }
+
   int count(Verdict verdict) {
-    return counts.get(verdict.ordinal());
+    return counter(verdict).get();
   }
 
   int published() {
@@ -117,7 +126,7 @@ final class Load {
   }
 
   int settled() {
-    return Arrays.stream(Verdict.values()).mapToInt(this::count).sum();
+    return counts.values().stream().mapToInt(AtomicInteger::get).sum();
   }
 
   /** Returns the longest time from a publish to its outcome. */

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -280,7 +281,7 @@ public abstract class PublisherContract {
     caller.join(LIMIT.toMillis());
 
     assertThat(kept).isTrue();
-    assertThat(outcome(future.get()))
+    assertThat(outcome(Objects.requireNonNull(future.get())))
         .isInstanceOfSatisfying(
             NotSent.class, end -> assertThat(end.reason()).isEqualTo(NotSent.Reason.INTERRUPTED));
     rig.proxy.unstall();
