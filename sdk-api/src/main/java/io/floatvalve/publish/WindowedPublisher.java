@@ -629,8 +629,7 @@ final class WindowedPublisher implements Publisher {
 
     @Override
     public void unclear(long sequence, String detail) {
-      givenUp(
-          sequence, pending -> settleUnanswered(pending, Unknown.Cause.UNCLEAR_ANSWER, detail));
+      givenUp(sequence, pending -> settleUnanswered(pending, Unknown.Cause.UNCLEAR_ANSWER, detail));
     }
 
     /** Frees a place without an answer; no measure of how fast the broker answers. */

@@ -143,8 +143,7 @@ final class PublishFaultsTest {
         Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
       Publisher publisher =
           messaging.publisher(
-              to(topic)
-                  .withNative(PulsarBroker.PublishSettings.defaults().withBatching(batching)));
+              to(topic).withNative(PulsarBroker.PublishSettings.defaults().withBatching(batching)));
       Load load = new Load(publisher);
       try (load) {
         load.awaitMoreConfirmed(500);
@@ -164,8 +163,8 @@ final class PublishFaultsTest {
 
   @ParameterizedTest
   @EnumSource(Cut.class)
-  void connectionCut_whereDuplicatesAreDropped_storesEachOnceAndConfirmsIt(
-      Cut how, PulsarNode node) throws Exception {
+  void connectionCut_whereDuplicatesAreDropped_storesEachOnceAndConfirmsIt(Cut how, PulsarNode node)
+      throws Exception {
     String topic = PublishFieldCasesTest.onceTopic(node, "cut");
     try (FaultProxy proxy = node.openProxy();
         Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)))) {
@@ -275,7 +274,8 @@ final class PublishFaultsTest {
       node.rest().deleteTopic(topic);
       await()
           .atMost(PATIENCE)
-          .until(() -> publisher.status().reopened() > 0 || !publisher.status().lastLoss().isEmpty());
+          .until(
+              () -> publisher.status().reopened() > 0 || !publisher.status().lastLoss().isEmpty());
 
       assertThat(outcome(publisher.publish(text("1"))).verdict()).isEqualTo(Verdict.CONFIRMED);
       assertThat(PublishFieldCasesTest.stored(node, topic)).containsExactly("1");

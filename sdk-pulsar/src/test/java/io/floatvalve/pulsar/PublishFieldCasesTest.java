@@ -317,9 +317,7 @@ final class PublishFieldCasesTest {
       assertThat(took).isBetween(Duration.ofMillis(900), Duration.ofSeconds(6));
       assertThat(outcomes(futures))
           .allSatisfy(
-              end ->
-                  assertThat(((Unknown) end).cause())
-                      .isEqualTo(Unknown.Cause.PUBLISHER_CLOSED));
+              end -> assertThat(((Unknown) end).cause()).isEqualTo(Unknown.Cause.PUBLISHER_CLOSED));
       proxy.unstall();
     }
   }

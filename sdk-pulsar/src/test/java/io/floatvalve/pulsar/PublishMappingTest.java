@@ -48,12 +48,11 @@ final class PublishMappingTest {
   }
 
   private static PullConsumer consumer(Messaging messaging, String topic) {
-    return messaging
-        .pullConsumer(
-            ConsumerSettings.from(Address.topic(topic))
-                .withGroup("s")
-                .withOpenTimeout(Duration.ofSeconds(30))
-                .withNative(LinkRig.earliest()));
+    return messaging.pullConsumer(
+        ConsumerSettings.from(Address.topic(topic))
+            .withGroup("s")
+            .withOpenTimeout(Duration.ofSeconds(30))
+            .withNative(LinkRig.earliest()));
   }
 
   private static Delivery next(PullConsumer consumer) throws Exception {
@@ -100,11 +99,15 @@ final class PublishMappingTest {
       Publisher publisher = messaging.publisher(to(topic));
 
       String receipt =
-          publisher.publish(Message.of(new byte[1])).get(60, TimeUnit.SECONDS).orElseThrow()
+          publisher
+              .publish(Message.of(new byte[1]))
+              .get(60, TimeUnit.SECONDS)
+              .orElseThrow()
               .receipt();
 
-      var came = (org.apache.pulsar.client.api.Message<?>) next(consumer).unwrap(
-          org.apache.pulsar.client.api.Message.class);
+      var came =
+          (org.apache.pulsar.client.api.Message<?>)
+              next(consumer).unwrap(org.apache.pulsar.client.api.Message.class);
       MessageIdAdv id = (MessageIdAdv) came.getMessageId();
       assertThat(receipt).contains(id.getLedgerId() + ":" + id.getEntryId());
     }
@@ -118,8 +121,7 @@ final class PublishMappingTest {
     assertThat(outgoing.refusal(good.build())).isNull();
     assertThat(outgoing.refusal(good.build().toBuilder().ttl(Duration.ofSeconds(1)).build()))
         .contains("time to live");
-    assertThat(
-            outgoing.refusal(good.build().toBuilder().address(Address.topic("other")).build()))
+    assertThat(outgoing.refusal(good.build().toBuilder().address(Address.topic("other")).build()))
         .contains("other");
     assertThat(outgoing.refusal(good.build().toBuilder().header("floatvalve-x", "y").build()))
         .contains("floatvalve-x");
@@ -151,11 +153,13 @@ final class PublishMappingTest {
   @Test
   void largeMessage_goesInPieces_andComesWhole(PulsarNode node) throws Exception {
     String topic = topic("pieces");
-    byte[] large = new byte[12 << 20];
+    byte[] large = new byte[1 << 20];
     new java.util.Random(1).nextBytes(large);
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
         PullConsumer consumer = consumer(messaging, topic)) {
-      Publisher publisher = messaging.publisher(to(topic).withNative(plain().withChunking(true)));
+      Publisher publisher =
+          messaging.publisher(
+              to(topic).withNative(plain().withChunking(true).withChunkBytes(100_000)));
 
       var end = publisher.publish(Message.of(large)).get(60, TimeUnit.SECONDS);
       assertThat(end.verdict()).as("%s", end).isEqualTo(Verdict.CONFIRMED);
@@ -170,11 +174,9 @@ final class PublishMappingTest {
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
         PullConsumer consumer = consumer(messaging, topic)) {
       Publisher publisher =
-          messaging.publisher(
-              to(topic).withNative(plain().withCompression(CompressionType.LZ4)));
+          messaging.publisher(to(topic).withNative(plain().withCompression(CompressionType.LZ4)));
       for (int i = 0; i < 60; i++) {
-        var unused =
-            publisher.publish(Message.builder(new byte[5_000]).key("k" + i % 6).build());
+        var unused = publisher.publish(Message.builder(new byte[5_000]).key("k" + i % 6).build());
       }
       assertThat(publisher.drain(Duration.ofSeconds(60))).isZero();
 
@@ -203,16 +205,14 @@ final class PublishMappingTest {
       port = free.getLocalPort();
     }
     List<MessagingException> failures = new ArrayList<>();
-    try (Messaging messaging =
-        Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
+    try (Messaging messaging = Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
       for (PublisherSettings settings :
           List.of(
               PublisherSettings.to(Address.queue("q")),
               to("t").withNative("what"),
               to("t").withOpenTimeout(Duration.ofMillis(500)))) {
         failures.add(
-            catchThrowableOfType(
-                MessagingException.class, () -> messaging.publisher(settings)));
+            catchThrowableOfType(MessagingException.class, () -> messaging.publisher(settings)));
       }
     }
 
