@@ -90,8 +90,7 @@ final class Outgoing {
     return b;
   }
 
-  private static void property(
-      TypedMessageBuilder<byte[]> b, String name, @Nullable String value) {
+  private static void property(TypedMessageBuilder<byte[]> b, String name, @Nullable String value) {
     if (value != null) {
       b.property(name, value);
     }

@@ -23,17 +23,17 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.apache.pulsar.client.api.Authentication;
-import org.apache.pulsar.client.api.ClientBuilder;
-import org.apache.pulsar.client.api.SizeUnit;
-import org.apache.pulsar.client.api.ProducerBuilder;
-import org.apache.pulsar.client.api.ProducerAccessMode;
-import org.apache.pulsar.client.api.Producer;
-import org.apache.pulsar.client.api.MessageRoutingMode;
-import org.apache.pulsar.client.api.HashingScheme;
-import org.apache.pulsar.client.api.CompressionType;
 import org.apache.pulsar.client.api.BatcherBuilder;
+import org.apache.pulsar.client.api.ClientBuilder;
+import org.apache.pulsar.client.api.CompressionType;
+import org.apache.pulsar.client.api.HashingScheme;
+import org.apache.pulsar.client.api.MessageRoutingMode;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.ProducerAccessMode;
+import org.apache.pulsar.client.api.ProducerBuilder;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.PulsarClientException;
+import org.apache.pulsar.client.api.SizeUnit;
 import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.SubscriptionType;
 import org.jspecify.annotations.Nullable;
@@ -220,8 +220,7 @@ public final class PulsarBroker implements Broker {
       return new MessagingException(Kind.UNREACHABLE, what + "interrupted while waiting", e);
     }
     if (e instanceof TimeoutException) {
-      return new MessagingException(
-          Kind.UNREACHABLE, what + "no answer within " + timeout, e);
+      return new MessagingException(Kind.UNREACHABLE, what + "no answer within " + timeout, e);
     }
     Throwable cause = Failures.cause(e);
     if (cause instanceof MessagingException known) {
@@ -645,6 +644,7 @@ public final class PulsarBroker implements Broker {
       return new PublishSettings(new Values());
     }
 
+    @SuppressWarnings("deprecation") // the bound across partitions still holds unless it is lifted
     ProducerBuilder<byte[]> producer(ProducerBuilder<byte[]> b) {
       b.blockIfQueueFull(false) // it could block the thread that would make room
           .maxPendingMessages(0) // none: the window is the bound

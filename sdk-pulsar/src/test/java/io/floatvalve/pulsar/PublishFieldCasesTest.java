@@ -35,6 +35,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.pulsar.client.api.MessageId;
+import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.Reader;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -83,13 +84,13 @@ final class PublishFieldCasesTest {
 
   /** Returns all that a topic holds, in its order. */
   static List<String> stored(PulsarNode node, String topic) throws IOException {
+    return stored(LinkRig.plain(node), topic);
+  }
+
+  static List<String> stored(PulsarClient plain, String topic) throws IOException {
     List<String> texts = new ArrayList<>();
     try (Reader<byte[]> reader =
-        LinkRig.plain(node)
-            .newReader()
-            .topic(topic)
-            .startMessageId(MessageId.earliest)
-            .create()) {
+        plain.newReader().topic(topic).startMessageId(MessageId.earliest).create()) {
       while (reader.hasMessageAvailable()) {
         texts.add(new String(reader.readNext().getData(), UTF_8));
       }
@@ -97,7 +98,8 @@ final class PublishFieldCasesTest {
     return texts;
   }
 
-  private static String onceTopic(PulsarNode node, String what) {
+  /** Returns a topic that drops duplicates. */
+  static String onceTopic(PulsarNode node, String what) {
     try {
       node.rest().createNamespace(ONCE);
     } catch (IllegalStateException e) {
@@ -315,9 +317,7 @@ final class PublishFieldCasesTest {
       assertThat(took).isBetween(Duration.ofMillis(900), Duration.ofSeconds(6));
       assertThat(outcomes(futures))
           .allSatisfy(
-              end ->
-                  assertThat(((Unknown) end).cause())
-                      .isEqualTo(Unknown.Cause.PUBLISHER_CLOSED));
+              end -> assertThat(((Unknown) end).cause()).isEqualTo(Unknown.Cause.PUBLISHER_CLOSED));
       proxy.unstall();
     }
   }
