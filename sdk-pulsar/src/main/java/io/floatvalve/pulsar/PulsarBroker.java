@@ -647,7 +647,6 @@ public final class PulsarBroker implements Broker {
     ProducerBuilder<byte[]> producer(ProducerBuilder<byte[]> b) {
       b.blockIfQueueFull(false) // it could block the thread that would make room
           .maxPendingMessages(0) // none: the window is the bound
-          .maxPendingMessagesAcrossPartitions(0)
           .sendTimeout(0, TimeUnit.MILLISECONDS) // none: the confirm timeout is the deadline
           .accessMode(accessMode)
           .compressionType(compression)
