@@ -615,7 +615,7 @@ public final class PulsarBroker implements Broker {
     private final MessageRoutingMode routing;
     private final HashingScheme hashing;
 
-    private PublishSettings(Values v) {
+    private PublishSettings(Chosen v) {
       producerName = notEmpty("producerName", v.producerName);
       accessMode = Objects.requireNonNull(v.accessMode, "accessMode");
       batching = v.batching;
@@ -641,14 +641,13 @@ public final class PulsarBroker implements Broker {
 
     /** Returns the default of everything. */
     public static PublishSettings defaults() {
-      return new PublishSettings(new Values());
+      return new PublishSettings(new Chosen());
     }
 
     @SuppressWarnings("deprecation") // the bound across partitions still holds unless it is lifted
     ProducerBuilder<byte[]> producer(ProducerBuilder<byte[]> b) {
       b.blockIfQueueFull(false) // it could block the thread that would make room
           .maxPendingMessages(0) // none: the window is the bound
-          .maxPendingMessagesAcrossPartitions(0)
           .sendTimeout(0, TimeUnit.MILLISECONDS) // none: the confirm timeout is the deadline
           .accessMode(accessMode)
           .compressionType(compression)
@@ -691,7 +690,7 @@ public final class PulsarBroker implements Broker {
      * @param producerName null, the default, for one that the broker makes up
      */
     public PublishSettings withProducerName(@Nullable String producerName) {
-      Values v = values();
+      Chosen v = values();
       v.producerName = producerName;
       return new PublishSettings(v);
     }
@@ -715,7 +714,7 @@ public final class PulsarBroker implements Broker {
      * @throws IllegalArgumentException if there is no producer name
      */
     public PublishSettings withSequenceHeader(@Nullable String sequenceHeader) {
-      Values v = values();
+      Chosen v = values();
       v.sequenceHeader = sequenceHeader;
       return new PublishSettings(v);
     }
@@ -731,7 +730,7 @@ public final class PulsarBroker implements Broker {
      *     messages {@code Nacked}
      */
     public PublishSettings withAccessMode(ProducerAccessMode accessMode) {
-      Values v = values();
+      Chosen v = values();
       v.accessMode = accessMode;
       return new PublishSettings(v);
     }
@@ -747,7 +746,7 @@ public final class PulsarBroker implements Broker {
      * @param batching true by default; without effect where large messages are sent in pieces
      */
     public PublishSettings withBatching(boolean batching) {
-      Values v = values();
+      Chosen v = values();
       v.batching = batching;
       return new PublishSettings(v);
     }
@@ -766,7 +765,7 @@ public final class PulsarBroker implements Broker {
      * @param linger from 1 ms, the default, to 100 ms
      */
     public PublishSettings withLinger(Duration linger) {
-      Values v = values();
+      Chosen v = values();
       v.linger = linger;
       return new PublishSettings(v);
     }
@@ -781,7 +780,7 @@ public final class PulsarBroker implements Broker {
      * @param batchMessages from 2 to 100,000; 1,000 by default
      */
     public PublishSettings withBatchMessages(int batchMessages) {
-      Values v = values();
+      Chosen v = values();
       v.batchMessages = batchMessages;
       return new PublishSettings(v);
     }
@@ -797,7 +796,7 @@ public final class PulsarBroker implements Broker {
      * @param batchBytes from 1 byte to 5 MiB; 128 KiB by default
      */
     public PublishSettings withBatchBytes(int batchBytes) {
-      Values v = values();
+      Chosen v = values();
       v.batchBytes = batchBytes;
       return new PublishSettings(v);
     }
@@ -815,7 +814,7 @@ public final class PulsarBroker implements Broker {
      *     no consumer needs the order by key
      */
     public PublishSettings withBatchByKey(boolean batchByKey) {
-      Values v = values();
+      Chosen v = values();
       v.batchByKey = batchByKey;
       return new PublishSettings(v);
     }
@@ -830,7 +829,7 @@ public final class PulsarBroker implements Broker {
      * @param compression {@code NONE} by default
      */
     public PublishSettings withCompression(CompressionType compression) {
-      Values v = values();
+      Chosen v = values();
       v.compression = compression;
       return new PublishSettings(v);
     }
@@ -847,7 +846,7 @@ public final class PulsarBroker implements Broker {
      * @param chunking false by default: such a message is {@code NotSent}
      */
     public PublishSettings withChunking(boolean chunking) {
-      Values v = values();
+      Chosen v = values();
       v.chunking = chunking;
       return new PublishSettings(v);
     }
@@ -862,7 +861,7 @@ public final class PulsarBroker implements Broker {
      * @param chunkBytes from 1 byte to 1 GiB; 0, the default, for what the broker takes
      */
     public PublishSettings withChunkBytes(int chunkBytes) {
-      Values v = values();
+      Chosen v = values();
       v.chunkBytes = chunkBytes;
       return new PublishSettings(v);
     }
@@ -878,7 +877,7 @@ public final class PulsarBroker implements Broker {
      *     SinglePartition}, one that is picked at random when the publisher is opened
      */
     public PublishSettings withRouting(MessageRoutingMode routing) {
-      Values v = values();
+      Chosen v = values();
       v.routing = routing;
       return new PublishSettings(v);
     }
@@ -894,13 +893,13 @@ public final class PulsarBroker implements Broker {
      * @param hashing {@code JavaStringHash} by default, as the Java client has it
      */
     public PublishSettings withHashing(HashingScheme hashing) {
-      Values v = values();
+      Chosen v = values();
       v.hashing = hashing;
       return new PublishSettings(v);
     }
 
-    private Values values() {
-      Values v = new Values();
+    private Chosen values() {
+      Chosen v = new Chosen();
       v.producerName = producerName;
       v.accessMode = accessMode;
       v.batching = batching;
@@ -929,7 +928,7 @@ public final class PulsarBroker implements Broker {
     }
 
     /** What the one constructor checks; holds the defaults. */
-    private static final class Values {
+    private static final class Chosen {
       private @Nullable String producerName;
       private ProducerAccessMode accessMode = ProducerAccessMode.Shared;
       private boolean batching = true;
