@@ -106,9 +106,9 @@ final class PublishFaultsTest {
     }
 
     @Override
-    public void close() throws InterruptedException {
+    public void close() {
       stopped.set(true);
-      thread.join();
+      await().atMost(PATIENCE).until(() -> !thread.isAlive());
       await().atMost(PATIENCE).until(() -> outcomes.size() == published.get());
     }
 
