@@ -27,7 +27,13 @@ final class SlowSibling {
 
   private final Bench bench;
   private final Table table =
-      new Table("experiment", "client", "all done in s", "left then", "most held by the slow one");
+      new Table(
+          "experiment",
+          "client",
+          "all done in s",
+          "left then",
+          "most held by the slow one",
+          "by the other");
 
   SlowSibling(Bench bench) {
     this.bench = bench;
@@ -37,8 +43,8 @@ final class SlowSibling {
     return table;
   }
 
-  /** How it went: seconds, messages not handled by then, the most that the slow one held. */
-  private record Ran(double seconds, int left, int held) {
+  /** How it went: seconds, messages not handled by then, the most that each held. */
+  private record Ran(double seconds, int left, int held, int heldByOther) {
     String text() {
       return left == 0
           ? String.format("%.2f s, %,d held", seconds, held)
@@ -102,8 +108,9 @@ final class SlowSibling {
   }
 
   private void row(String experiment, String figure, Ran sdk, Ran plain) {
-    table.row(experiment, "plain", plain.seconds(), plain.left(), plain.held());
-    table.row(experiment, "Floatvalve", sdk.seconds(), sdk.left(), sdk.held());
+    table.row(
+        experiment, "plain", plain.seconds(), plain.left(), plain.held(), plain.heldByOther());
+    table.row(experiment, "Floatvalve", sdk.seconds(), sdk.left(), sdk.held(), sdk.heldByOther());
     bench.findings().figure(figure + "_plain_s", plain.seconds());
     bench.findings().figure(figure + "_plain_left_msgs", plain.left());
     bench.findings().figure(figure + "_plain_held_msgs", plain.held());
@@ -150,7 +157,7 @@ final class SlowSibling {
         };
     try (Member first = bench.open(side, topic, WORKERS, turning)) {
       if (!Bench.await(Duration.ofSeconds(30), turned::get)) {
-        return new Ran(30, TURNING - done.get(), first.held());
+        return new Ran(30, TURNING - done.get(), first.held(), 0);
       }
       long began = System.nanoTime();
       try (Member sibling = bench.open(side, topic, WORKERS, message -> done.incrementAndGet())) {
@@ -179,15 +186,17 @@ final class SlowSibling {
       long began, Member slow, int all, AtomicInteger done, Duration limit, Member other)
       throws IOException {
     AtomicInteger most = new AtomicInteger();
+    AtomicInteger mostOther = new AtomicInteger();
     boolean ended =
         Bench.await(
             limit,
             () -> {
               most.accumulateAndGet(slow.held(), Math::max);
+              mostOther.accumulateAndGet(other.held(), Math::max);
               return done.get() >= all;
             });
     double seconds = (System.nanoTime() - began) / 1e9;
-    return new Ran(seconds, ended ? 0 : all - done.get(), most.get());
+    return new Ran(seconds, ended ? 0 : all - done.get(), most.get(), mostOther.get());
   }
 
   private interface Experiment {

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import org.apache.pulsar.client.api.PulsarClient;
 
 /** Permits on the wire: granted, used, and when. A1, A2, A3. */
@@ -280,7 +279,6 @@ final class WireLedger {
     Timeline timeline = new Timeline(messages);
     AtomicBoolean stuck = new AtomicBoolean();
     CountDownLatch freed = new CountDownLatch(1);
-    AtomicLong since = new AtomicLong();
     Work work =
         message -> {
           if (stuck.get()) {
@@ -299,14 +297,14 @@ final class WireLedger {
       }
       double perNano = (timeline.count() - countFrom) / (double) (System.nanoTime() - rateFrom);
       stuck.set(true);
-      since.set(System.nanoTime());
+      long since = System.nanoTime();
       Bench.pause(Duration.ofSeconds(bench.amount(5, 3)));
       int held = tapped.member.held();
       long until = System.nanoTime();
       stuck.set(false);
       freed.countDown();
       boolean on = Bench.await(PATIENCE, () -> timeline.count() >= 7_000);
-      long quiet = since.get() + TimeUnit.MILLISECONDS.toNanos(500);
+      long quiet = since + TimeUnit.MILLISECONDS.toNanos(500);
       long sent = 0;
       long granted = 0;
       for (PulsarFrame frame : tapped.tap.frames()) {
