@@ -80,6 +80,7 @@ final class Reception {
   private final Ledger ledger = new Ledger(); // guarded by lock
   private final Lanes lanes = new Lanes(); // guarded by lock
   private final PermitLaw law; // guarded by lock
+  private final HandlerTime handlerTime; // guarded by lock
 
   private final Broker broker;
   private final ConsumerSettings settings;
@@ -99,7 +100,7 @@ final class Reception {
   private volatile boolean windowDue;
   private volatile boolean stirred;
   private volatile String lastLoss = "";
-  private volatile double handlerNanos; // written under lock
+  private volatile double handlerNanos; // what handlerTime says; written under lock
   private volatile long tickNanos = System.nanoTime(); // a clock that costs nothing, to 50 ms
 
   // guarded by lock
@@ -149,6 +150,7 @@ final class Reception {
     this.ordered = settings.ordering() != Ordering.NONE;
     this.keyOf = settings.keyOf();
     this.law = settings.permits().law(slots);
+    this.handlerTime = new HandlerTime(slots);
     this.permitsTold = law.permits();
     this.who =
         settings.addresses().stream().map(Address::toString).collect(Collectors.joining(", "))
@@ -774,7 +776,7 @@ final class Reception {
 
   /** Notes how long a handler held a message. The lock is held. */
   void held(long nanos) {
-    handlerNanos = HandlerTime.next(handlerNanos, nanos);
+    handlerNanos = handlerTime.saw(nanos);
   }
 
   /** Returns how long a handler holds a message, smoothed; 0 while that is not known. */
