@@ -53,7 +53,9 @@ class ScriptedAnswersTest {
   }
 
   private static PublisherSettings toQueue() {
-    return PublisherSettings.to(Address.queue("q")).withCloseTimeout(Duration.ofMillis(200));
+    return PublisherSettings.to(Address.queue("q"))
+        .withMaxInFlight(100)
+        .withCloseTimeout(Duration.ofMillis(200));
   }
 
   private static List<CompletableFuture<PublishOutcome>> publish(Publisher publisher, int count) {
