@@ -41,7 +41,6 @@ class ConsumeTest {
     "--handler-time, soon",
     "--time,         5",
     "--group,        ''",
-    "--uri,          amqp://localhost",
     "--uri,          pulsar://",
     "--admin-uri,    localhost",
   })
@@ -50,6 +49,12 @@ class ConsumeTest {
 
     assertThat(exit).isEqualTo(2);
     assertThat(err.toString()).contains(option).contains(value).doesNotContain("\tat ");
+  }
+
+  @Test
+  void addressOfAnotherBroker_isRefused() {
+    assertThat(run("consume", "--from", "t", "--uri", "amqp://localhost")).isEqualTo(2);
+    assertThat(err.toString()).contains("--uri").contains("must begin with pulsar://");
   }
 
   @Test
