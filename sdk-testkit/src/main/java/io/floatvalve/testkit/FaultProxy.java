@@ -217,7 +217,7 @@ public final class FaultProxy implements AutoCloseable {
 
   /**
    * Refuses new connections, as a machine does where nothing listens on the port, until {@link
-   * #accept}. Open ones go on.
+   * #accept}; in a moment, when the system has closed the listener. Open ones go on.
    */
   public FaultProxy refuse() {
     synchronized (lock) {

@@ -206,8 +206,12 @@ class FaultProxyTest {
   void refuse_isARefusalByTheSystem_andOpenConnectionsGoOn() throws Exception {
     proxy.refuse();
 
-    assertThatThrownBy(() -> new Socket(proxy.host(), proxy.port()).close())
-        .isInstanceOf(ConnectException.class);
+    // The system closes the listener once the thread that accepts has left it: in a moment.
+    await()
+        .untilAsserted(
+            () ->
+                assertThatThrownBy(() -> new Socket(proxy.host(), proxy.port()).close())
+                    .isInstanceOf(ConnectException.class));
     client.getOutputStream().write(5);
     assertThat(broker.getInputStream().read()).isEqualTo(5);
 
