@@ -233,10 +233,11 @@ class FaultProxyTest {
 
   @Test
   void close_whileStalledAndFullInBothDirections_returnsAndEndsEveryThread() throws Exception {
+    AtomicLong seen = new AtomicLong();
+    // Before the first byte: nobody reads, so the buffers may be full for good a moment later.
+    proxy.tap((connection, direction, bytes) -> seen.addAndGet(bytes.remaining()));
     CompletableFuture<Void> up = CompletableFuture.runAsync(() -> fill(client));
     CompletableFuture<Void> down = CompletableFuture.runAsync(() -> fill(broker));
-    AtomicLong seen = new AtomicLong();
-    proxy.tap((connection, direction, bytes) -> seen.addAndGet(bytes.remaining()));
     await().until(() -> seen.get() > 0);
     proxy.stall();
     String mine = "fault-proxy-1-";
