@@ -96,6 +96,7 @@ final class Reception {
   private final AtomicInteger telling = new AtomicInteger();
 
   private volatile @Nullable Incarnation current; // written under lock
+  private volatile @Nullable ReceiveLink previous; // written by whoever opens, one at a time
   private volatile @Nullable Crew crew;
   private volatile @Nullable Latencies latencies; // large: not before the first message
   private volatile boolean windowDue;
@@ -207,9 +208,11 @@ final class Reception {
             settings.retryDelays(),
             settings.deadLetter(),
             next.epoch,
+            previous,
             settings.nativeSettings(),
             settings.openTimeout());
     ReceiveLink link = broker.openReceive(request, next);
+    previous = link;
     next.opened(link);
     tell(new Event.LinkOpened(Instant.now(), who, next.epoch));
     String note = link.traits().note();

@@ -82,6 +82,8 @@ public interface Broker {
    * @param deadLetter where dead letters go; null for the adapter's usual place, or the broker's
    *     own means
    * @param epoch the engine's number of this incarnation, from 1, never the same twice in a process
+   * @param previous the link that this one follows, which is gone: a log may be read on where it
+   *     stopped. Null for the first
    * @param nativeSettings the adapter's own settings, or null; anything else is refused
    * @param timeout for opening and for one copy, above zero
    */
@@ -96,6 +98,7 @@ public interface Broker {
       List<Duration> retryDelays,
       @Nullable Address deadLetter,
       long epoch,
+      @Nullable ReceiveLink previous,
       @Nullable Object nativeSettings,
       Duration timeout) {
 

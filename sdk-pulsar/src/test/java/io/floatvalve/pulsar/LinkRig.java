@@ -84,6 +84,7 @@ final class LinkRig implements AutoCloseable {
         List.of(Duration.ofMillis(200)),
         null,
         1,
+        null,
         nativeSettings,
         Duration.ofSeconds(30));
   }

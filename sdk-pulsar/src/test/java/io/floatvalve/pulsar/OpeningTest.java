@@ -51,6 +51,7 @@ final class OpeningTest {
         List.of(),
         null,
         1,
+        null,
         nativeSettings,
         timeout);
   }

@@ -11,6 +11,7 @@ final class Feed implements Consumer {
   private final String tag;
   private final int prefetch;
   private final Unsettled.Source source = new Unsettled.Source();
+  private long delivered; // guarded by the link's lock
 
   /**
    * Makes it.
@@ -34,6 +35,16 @@ final class Feed implements Consumer {
 
   Unsettled.Source source() {
     return source;
+  }
+
+  /** Returns how many messages came by it. The link's lock is held. */
+  long delivered() {
+    return delivered;
+  }
+
+  /** One more came. The link's lock is held. */
+  void countDelivery() {
+    delivered++;
   }
 
   @Override

@@ -20,11 +20,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Translates between a {@link Message} and the properties that AMQP carries beside a body. Pure.
  *
- * <p>Two headers are Floatvalve's own: {@value #MARK} and {@value #KEY}. They never reach an
- * application, and those that an application sets are never sent.
+ * <p>Headers whose names begin with {@value #PREFIX} are Floatvalve's own. They never reach an
+ * application; {@value #MARK} and {@value #KEY} that an application sets are never sent.
  */
 @SuppressWarnings("JavaUtilDate") // the client's type for AMQP's timestamps
 final class PropertyMap {
+  /** What the names of our headers begin with. */
+  static final String PREFIX = "x-floatvalve-";
+
   /** Epoch and sequence of a mandatory message, eight bytes, so that a return finds its way. */
   static final String MARK = "x-floatvalve-send";
 
@@ -97,6 +100,13 @@ final class PropertyMap {
   /** Whether this delays anything: the past and now do not. */
   static boolean isDelay(@Nullable Duration delay) {
     return delay != null && !delay.isNegative() && !delay.isZero();
+  }
+
+  /** Returns a table of {@code Message}'s types in those of AMQP. */
+  static Map<String, Object> toAmqp(Map<String, Object> table) {
+    Map<String, Object> values = new HashMap<>();
+    table.forEach((name, value) -> values.put(name, toAmqp(value)));
+    return values;
   }
 
   private static Object toAmqp(Object value) {
@@ -241,12 +251,12 @@ final class PropertyMap {
 
   private static void header(Message.Builder message, String name, @Nullable Object value) {
     Object ours = fromAmqp(value);
-    if (name.equals(MARK) || name.isEmpty() || ours == null) {
+    if (name.isEmpty() || ours == null) {
       return;
     }
     if (name.equals(KEY)) {
       message.key(ours instanceof String key ? key : null);
-    } else {
+    } else if (!name.startsWith(PREFIX)) {
       message.header(name, ours);
     }
   }

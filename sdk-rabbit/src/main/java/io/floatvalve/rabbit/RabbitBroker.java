@@ -8,9 +8,14 @@ import io.floatvalve.spi.PublishLink;
 import io.floatvalve.spi.ReceiveLink;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Date;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
@@ -21,12 +26,18 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Messages carry two headers of Floatvalve's own: {@code x-floatvalve-key} with the ordering
  * key, if there is one, and, on mandatory messages, {@code x-floatvalve-send}, eight bytes by which
- * a return finds its message. An application's headers of these names are not sent. All publishers
- * share one connection, with a channel each. Nothing is declared: queues and exchanges are there or
- * not.
+ * a return finds its message. An application's headers of these names are not sent, and a consumer
+ * is shown none that begin with {@code x-floatvalve-}.
+ *
+ * <p>All publishers share one connection, with a channel each, and all consumers another. For a
+ * publisher nothing is declared: queues and exchanges are there or not. For a consumer without an
+ * order the queues are declared in which messages wait to be tried again, unless {@link
+ * ConsumeSettings#withRetryQueues} says otherwise; and what {@link ConsumeSettings#withTopology}
+ * names.
  *
  * <p>Thread-safe. Given to {@code Messaging.over}, which closes it.
  */
+@SuppressWarnings("JavaUtilDate") // the client's type for AMQP's timestamps
 public final class RabbitBroker implements Broker {
   private final Settings settings;
 
@@ -83,23 +94,26 @@ public final class RabbitBroker implements Broker {
     if (refusal != null) {
       throw new MessagingException(Kind.INVALID, refusal, null);
     }
-    String delayedExchange = nativeSettings(request).delayedExchange(request.address());
+    String delayedExchange = nativeSettings(request.nativeSettings(), PublishSettings.defaults())
+            .delayedExchange(request.address());
     Answers answers = new Answers(listener, request.epoch(), delayedExchange);
     return new PublishOpening(publishing, request, answers, delayedExchange).await();
   }
 
-  private static PublishSettings nativeSettings(PublishRequest request) {
-    Object given = request.nativeSettings();
+  private static <S> S nativeSettings(@Nullable Object given, S defaults) {
     if (given == null) {
-      return PublishSettings.defaults();
+      return defaults;
     }
-    if (given instanceof PublishSettings settings) {
+    Class<?> wanted = defaults.getClass();
+    if (wanted.isInstance(given)) {
+      @SuppressWarnings("unchecked") // the classes are final
+      S settings = (S) given;
       return settings;
     }
     throw new MessagingException(
         Kind.INVALID,
         "the native settings for RabbitMQ are a "
-            + PublishSettings.class.getCanonicalName()
+            + wanted.getCanonicalName()
             + ", were a "
             + given.getClass().getName(),
         null);
@@ -122,7 +136,13 @@ public final class RabbitBroker implements Broker {
     if (refusal != null) {
       throw new MessagingException(Kind.INVALID, refusal, null);
     }
-    return new ReceiveOpening(consuming, request, listener).await();
+    ConsumeSettings own = nativeSettings(request.nativeSettings(), ConsumeSettings.defaults());
+    Address deadLetter = request.deadLetter();
+    refusal = deadLetter == null ? null : PublishChannel.refusal(deadLetter);
+    if (refusal != null) {
+      throw new MessagingException(Kind.INVALID, "dead letters: " + refusal, null);
+    }
+    return new ReceiveOpening(consuming, publishing, request, own, listener).await();
   }
 
   @Override
@@ -540,6 +560,371 @@ public final class RabbitBroker implements Broker {
     @Override
     public String toString() {
       return "PublishSettings[delayed exchange " + delayed + "]";
+    }
+  }
+
+  /**
+   * What only RabbitMQ has, of a consumer: given by {@code ConsumerSettings.withNative}. Immutable;
+   * each {@code with} method returns a changed copy.
+   *
+   * <p>Values out of range are refused with an {@link IllegalArgumentException} that gives the
+   * range and the value.
+   */
+  public static final class ConsumeSettings {
+    private final @Nullable Topology topology;
+    private final int priority;
+    private final boolean exclusive;
+    private final Map<String, Object> arguments;
+    private final @Nullable StreamOffset streamOffset;
+    private final Duration acknowledgementDelay;
+    private final boolean retryQueues;
+    private final Map<String, Object> retryQueueArguments;
+
+    private ConsumeSettings(Values v) {
+      topology = v.topology;
+      priority = v.priority;
+      exclusive = v.exclusive;
+      arguments = checked("argument", v.arguments);
+      streamOffset = v.streamOffset;
+      acknowledgementDelay =
+          Settings.within(
+              "acknowledgementDelay",
+              v.acknowledgementDelay,
+              Duration.ofMillis(1),
+              Duration.ofMinutes(1));
+      retryQueues = v.retryQueues;
+      retryQueueArguments = checked("argument", v.retryQueueArguments);
+    }
+
+    private static Map<String, Object> checked(String what, Map<String, Object> table) {
+      Map<String, Object> copy = Map.copyOf(table);
+      String refusal = Limits.table(what, copy);
+      if (refusal != null) {
+        throw new IllegalArgumentException(refusal);
+      }
+      return copy;
+    }
+
+    /** Returns the default of everything. */
+    public static ConsumeSettings defaults() {
+      return new ConsumeSettings(new Values());
+    }
+
+    @Nullable Topology topology() {
+      return topology;
+    }
+
+    /**
+     * Sets what is declared each time before the queue is consumed from.
+     *
+     * <p>What exists as declared is left as it is. What exists otherwise is never changed: opening
+     * the consumer fails with {@code CONFLICT} and the broker's words on the difference.
+     *
+     * @param topology null, the default, for nothing: the queue is there or not
+     */
+    public ConsumeSettings withTopology(@Nullable Topology topology) {
+      Values v = values();
+      v.topology = topology;
+      return new ConsumeSettings(v);
+    }
+
+    int priority() {
+      return priority;
+    }
+
+    /**
+     * Sets the rank among the consumers of the queue: one with a higher number is served first, as
+     * long as it can take messages.
+     *
+     * @param priority 0 by default
+     */
+    public ConsumeSettings withPriority(int priority) {
+      Values v = values();
+      v.priority = priority;
+      return new ConsumeSettings(v);
+    }
+
+    boolean exclusive() {
+      return exclusive;
+    }
+
+    /**
+     * Sets whether no other consumer may have the queue at the same time; false by default. Where
+     * there is one already, opening is tried again with back-off. The prefetch is fixed then, since
+     * changing it takes a second consumer for a moment.
+     */
+    public ConsumeSettings withExclusive(boolean exclusive) {
+      Values v = values();
+      v.exclusive = exclusive;
+      return new ConsumeSettings(v);
+    }
+
+    Map<String, Object> arguments() {
+      return arguments;
+    }
+
+    /**
+     * Sets further arguments of the consumer.
+     *
+     * @param arguments with values of the types that headers may have; none by default
+     */
+    public ConsumeSettings withArguments(Map<String, Object> arguments) {
+      Values v = values();
+      v.arguments = arguments;
+      return new ConsumeSettings(v);
+    }
+
+    @Nullable StreamOffset streamOffset() {
+      return streamOffset;
+    }
+
+    /**
+     * Says that the queue is a stream, and where to begin in it.
+     *
+     * <p>Retries are in place, and a rejected message is gone over unless there is an address for
+     * dead letters. After a lost connection it goes on behind what was acknowledged without a gap;
+     * what was acknowledged beyond comes again. A stream has no memory of a consumer that ended:
+     * the application keeps the header {@code x-stream-offset}, if it must.
+     *
+     * @param streamOffset null, the default, for a queue that is no stream
+     */
+    public ConsumeSettings withStreamOffset(@Nullable StreamOffset streamOffset) {
+      Values v = values();
+      v.streamOffset = streamOffset;
+      return new ConsumeSettings(v);
+    }
+
+    Duration acknowledgementDelay() {
+      return acknowledgementDelay;
+    }
+
+    /**
+     * Sets how long an acknowledgement may be kept back to be told together with others. It is told
+     * earlier when enough have come together, or when the broker could send no more without it.
+     *
+     * @param delay from 1 ms to 1 min; 20 ms by default. As much comes again when the process dies
+     */
+    public ConsumeSettings withAcknowledgementDelay(Duration delay) {
+      Values v = values();
+      v.acknowledgementDelay = delay;
+      return new ConsumeSettings(v);
+    }
+
+    boolean retryQueues() {
+      return retryQueues;
+    }
+
+    /**
+     * Sets whether messages that are to be tried again wait in queues of their own at the broker,
+     * one for each of the consumer's {@code retryDelays}, named {@code QUEUE.retry.200ms} and so on
+     * and declared when the consumer is opened. Else, and with an order, they wait here,
+     * unacknowledged. Where the broker does not let this user declare them, they wait here, too,
+     * and an event says so.
+     *
+     * @param retryQueues true by default
+     */
+    public ConsumeSettings withRetryQueues(boolean retryQueues) {
+      Values v = values();
+      v.retryQueues = retryQueues;
+      return new ConsumeSettings(v);
+    }
+
+    Map<String, Object> retryQueueArguments() {
+      return retryQueueArguments;
+    }
+
+    /**
+     * Sets further arguments of these queues, such as {@code x-queue-type}.
+     *
+     * @param arguments none by default: classic queues
+     */
+    public ConsumeSettings withRetryQueueArguments(Map<String, Object> arguments) {
+      Values v = values();
+      v.retryQueueArguments = arguments;
+      return new ConsumeSettings(v);
+    }
+
+    private Values values() {
+      Values v = new Values();
+      v.topology = topology;
+      v.priority = priority;
+      v.exclusive = exclusive;
+      v.arguments = arguments;
+      v.streamOffset = streamOffset;
+      v.acknowledgementDelay = acknowledgementDelay;
+      v.retryQueues = retryQueues;
+      v.retryQueueArguments = retryQueueArguments;
+      return v;
+    }
+
+    @Override
+    public String toString() {
+      return "ConsumeSettings["
+          + (topology == null ? "" : topology + ", ")
+          + "priority "
+          + priority
+          + (exclusive ? ", exclusive" : "")
+          + (streamOffset == null ? "" : ", stream from " + streamOffset)
+          + "]";
+    }
+
+    /** What the one constructor checks; holds the defaults. */
+    private static final class Values {
+      private @Nullable Topology topology;
+      private int priority;
+      private boolean exclusive;
+      private Map<String, Object> arguments = Map.of();
+      private @Nullable StreamOffset streamOffset;
+      private Duration acknowledgementDelay = Duration.ofMillis(20);
+      private boolean retryQueues = true;
+      private Map<String, Object> retryQueueArguments = Map.of();
+    }
+  }
+
+  /** Where a consumer begins in a stream. Immutable. */
+  public static final class StreamOffset {
+    private final Object value;
+
+    private StreamOffset(Object value) {
+      this.value = value;
+    }
+
+    /** The oldest message that is kept. */
+    public static StreamOffset first() {
+      return new StreamOffset("first");
+    }
+
+    /** The last chunk of messages that was written. */
+    public static StreamOffset last() {
+      return new StreamOffset("last");
+    }
+
+    /** What is published from now on. */
+    public static StreamOffset next() {
+      return new StreamOffset("next");
+    }
+
+    /**
+     * The message with this number, as in its header {@code x-stream-offset}.
+     *
+     * @param offset from 0
+     */
+    public static StreamOffset at(long offset) {
+      if (offset < 0) {
+        throw new IllegalArgumentException("offset must be at least 0, was " + offset);
+      }
+      return new StreamOffset(offset);
+    }
+
+    /** The first message that was published at this time or later, to a chunk. */
+    public static StreamOffset since(Instant time) {
+      return new StreamOffset(Date.from(time));
+    }
+
+    Object value() {
+      return value;
+    }
+
+    @Override
+    public String toString() {
+      return value.toString();
+    }
+  }
+
+  /**
+   * A queue to be declared, with its exchange and bindings. Immutable; each {@code with} method
+   * returns a changed copy.
+   */
+  public static final class Topology {
+    /** A way for messages into the queue. */
+    record Binding(String exchange, @Nullable String type, String routingKey) {}
+
+    private final boolean exclusive;
+    private final Map<String, Object> arguments;
+    private final List<Binding> bindings;
+
+    private Topology(boolean exclusive, Map<String, Object> arguments, List<Binding> bindings) {
+      this.exclusive = exclusive;
+      this.arguments = ConsumeSettings.checked("argument", arguments);
+      this.bindings = List.copyOf(bindings);
+    }
+
+    /** A durable classic queue. */
+    public static Topology classic() {
+      return new Topology(false, Map.of("x-queue-type", "classic"), List.of());
+    }
+
+    /** A quorum queue: replicated, it counts deliveries. */
+    public static Topology quorum() {
+      return new Topology(false, Map.of("x-queue-type", "quorum"), List.of());
+    }
+
+    /** A stream: messages stay when they were consumed. */
+    public static Topology stream() {
+      return new Topology(false, Map.of("x-queue-type", "stream"), List.of());
+    }
+
+    /**
+     * A classic queue of this connection's own that goes with it. While a connection that was lost
+     * is not yet known as such to the broker, the queue is locked, and opening is tried again.
+     */
+    public static Topology exclusive() {
+      return new Topology(true, Map.of(), List.of());
+    }
+
+    /** Adds arguments, such as {@code x-single-active-consumer} or {@code x-message-ttl}. */
+    public Topology withArguments(Map<String, Object> more) {
+      Map<String, Object> all = new HashMap<>(arguments);
+      all.putAll(more);
+      return new Topology(exclusive, all, bindings);
+    }
+
+    /** Adds a binding to an exchange that is there. */
+    public Topology withBinding(String exchange, String routingKey) {
+      return with(new Binding(exchange, null, routingKey));
+    }
+
+    /**
+     * Adds a binding to a durable exchange that is declared as well.
+     *
+     * @param type such as {@code direct}, {@code topic} or {@code fanout}
+     */
+    public Topology withBinding(String exchange, String type, String routingKey) {
+      return with(new Binding(exchange, Objects.requireNonNull(type, "type"), routingKey));
+    }
+
+    private Topology with(Binding binding) {
+      for (String each : List.of(binding.exchange(), binding.routingKey())) {
+        String refusal = Limits.shortString("name or key of a binding", each);
+        if (refusal != null) {
+          throw new IllegalArgumentException(refusal);
+        }
+      }
+      List<Binding> all = new ArrayList<>(bindings);
+      all.add(binding);
+      return new Topology(exclusive, arguments, all);
+    }
+
+    boolean isExclusive() {
+      return exclusive;
+    }
+
+    Map<String, Object> arguments() {
+      return arguments;
+    }
+
+    List<Binding> bindings() {
+      return bindings;
+    }
+
+    @Override
+    public String toString() {
+      return "Topology["
+          + (exclusive ? "exclusive, " : "")
+          + new TreeMap<>(arguments)
+          + ", "
+          + bindings
+          + "]";
     }
   }
 }

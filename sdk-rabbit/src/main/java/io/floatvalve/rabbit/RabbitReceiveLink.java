@@ -4,15 +4,17 @@ import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Envelope;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.floatvalve.model.Address;
 import io.floatvalve.model.Ordering;
+import io.floatvalve.rabbit.RabbitBroker.ConsumeSettings;
 import io.floatvalve.rabbit.Unsettled.Words;
 import io.floatvalve.spi.Broker.ReceiveRequest;
 import io.floatvalve.spi.ReceiveLink;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,8 +28,15 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
    * collects what is to be told and then writes it without the lock.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RabbitReceiveLink.class);
-  private static final long ACK_DELAY_NANOS = 20_000_000L;
+  private static final Duration RESIZE_EVERY = Duration.ofMillis(500);
+  private static final double RESIZE_BY = 0.25;
   private static final Duration PATIENCE = Duration.ofMillis(500);
+
+  /*
+   * A queue with a delivery limit (20 unless told otherwise on RabbitMQ 4) counts what is given back
+   * as a failure, too. What has come back so often is not given back to please a sibling.
+   */
+  private static final int MOST_GIVEN_BACK = 8;
 
   private final Trunk trunk;
   private final Channel channel;
@@ -36,46 +45,91 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private final AckWriter acks;
   private final Traits traits;
   private final String queue;
-  private final Feed stray; // for what comes by a tag that the client no longer knows
+  private final boolean stream;
+  private final long ackDelayNanos;
+  private final @Nullable RetryQueues retries;
+  private final @Nullable Copies copies;
 
   private final Object lock = new Object();
   private final Unsettled unsettled = new Unsettled(); // guarded by lock
+  private final Feeds feeds; // guarded by lock
   private final ArrayDeque<Taken> waiting = new ArrayDeque<>(); // guarded by lock
   private long waitingBytes; // guarded by lock
+  private double peakBytes; // guarded by lock
   private long received; // guarded by lock
   private boolean armed; // guarded by lock: poll found nothing
   private boolean hurry; // guarded by lock: all that is settled is to be told now
   private boolean writing; // guarded by lock: collected and not yet written
   private boolean stopped; // guarded by lock
   private boolean gone; // guarded by lock
-  private @Nullable Feed feed; // guarded by lock
   private int permits; // guarded by lock; 0 before the first window
+  private int wanted; // guarded by lock: the prefetch for them
   private int batch = 1; // guarded by lock
+  private @Nullable Long nextOffset; // guarded by lock: in a stream, behind what came
 
   private volatile int waitingNow;
   private volatile long dueNanos = AckWriter.NEVER; // written under lock
   private final Words words = new Words(); // the writer's
 
-  RabbitReceiveLink(Trunk trunk, Channel channel, Herald herald, ReceiveRequest request)
+  RabbitReceiveLink(
+      Trunk trunk,
+      Channel channel,
+      Herald herald,
+      ReceiveRequest request,
+      ConsumeSettings settings,
+      Feeds.Plan plan,
+      @Nullable RetryQueues retries,
+      @Nullable Copies copies,
+      List<String> notes)
       throws IOException {
     this.trunk = trunk;
     this.channel = channel;
     this.herald = herald;
     this.request = request;
-    this.queue = request.addresses().get(0).name();
+    this.queue = plan.queue();
+    this.stream = plan.stream();
+    this.ackDelayNanos = settings.acknowledgementDelay().toNanos();
+    this.retries = retries;
+    this.copies = copies;
+    this.nextOffset = request.previous() instanceof RabbitReceiveLink b ? b.nextOffset() : null;
+    this.feeds =
+        new Feeds(
+            this,
+            channel,
+            plan,
+            "floatvalve-" + request.epoch() + "-",
+            request.slots(),
+            lock,
+            unsettled);
     // A quorum queue without a delivery limit puts at its end what is given back singly, and at its
     // head, in order, what comes back by the end of the channel.
-    boolean ordered = request.ordering() != Ordering.NONE;
-    this.traits = new Traits(false, Duration.ofMillis(500), 0.25, !ordered, false, false, "");
-    this.stray = new Feed(this, "", 0);
+    this.traits =
+        new Traits(
+            plan.resizable(),
+            RESIZE_EVERY,
+            RESIZE_BY,
+            request.ordering() == Ordering.NONE && !stream,
+            retries != null,
+            request.deadLetter() != null,
+            String.join("; ", notes));
     this.acks = trunk.acks();
     acks.add(this);
-    channel.setDefaultConsumer(stray);
+    channel.setDefaultConsumer(new Feed(this, "", 0)); // for what comes by a tag of no consumer
     channel.addShutdownListener(this::shutDown); // calls at once if that has happened
   }
 
   String where() {
     return "queue '" + queue + "'";
+  }
+
+  /** Returns a time to be compared with those of {@link #dueNanos}. */
+  long now() {
+    return acks.now();
+  }
+
+  /** Whether it is lost or closed. The lock is held. */
+  boolean isGone() {
+    return gone;
   }
 
   @Override
@@ -100,9 +154,30 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       received++;
       wake = armed;
       armed = false;
+      if (stream) {
+        nextOffset = taken.streamOffset() + 1;
+      }
+      feeds.arrived(by);
+      weigh(body.length);
+      long again = feeds.lookAgain();
+      if (again != AckWriter.NEVER) {
+        dueAt(again);
+      }
     }
     if (wake) {
       herald.available();
+    }
+  }
+
+  /** Lowers the prefetch when messages turn out to be larger than the budget allows for. */
+  private void weigh(int size) {
+    double before = peakBytes;
+    peakBytes = Prefetch.peak(before, size);
+    if (peakBytes > before && permits > 0 && traits.resizable()) {
+      int fitting = prefetch();
+      if (fitting < (1 - RESIZE_BY) * wanted) {
+        want(fitting);
+      }
     }
   }
 
@@ -128,25 +203,19 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   /** Tells at once what is settled if the broker may hardly send any more for want of it. */
   private void hurryIfStarved() {
-    int unsent = unsettled.unsent();
-    if (unsent > 0 && !hurry && 2 * (capacity() - unsettled.outstanding()) < permits) {
+    if (!hurry && unsettled.unsent() > 0 && 2 * feeds.unused() < permits) {
       hurry = true;
-      due(0);
+      dueAt(0);
     }
-  }
-
-  private int capacity() {
-    Feed now = feed;
-    return now == null ? 0 : now.prefetch();
   }
 
   @Override
   public Observation observe() {
     synchronized (lock) {
-      int capacity = capacity();
-      int slots = request.slots() + batch;
-      int outstanding = capacity - unsettled.outstanding();
-      int window = capacity == 0 ? 0 : Math.max(1, capacity - slots);
+      int beside = request.slots() + batch;
+      int limit = feeds.limit();
+      int window = limit == 0 ? 0 : Math.max(1, limit - beside);
+      int outstanding = feeds.unused();
       return new Observation(
           !gone,
           window,
@@ -164,40 +233,26 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   @Override
   public void window(int permits, int parked) {
-    Feed first;
     synchronized (lock) {
-      if (gone || stopped || this.permits != 0) {
+      if (gone || stopped || permits == this.permits || (this.permits != 0 && !traits.resizable())) {
         return;
       }
-      this.permits = permits;
-      this.batch = batch(permits);
-      first = new Feed(this, tag(1), prefetch());
-      feed = first;
+      this.permits =
+          traits.resizable()
+              ? permits
+              : Prefetch.fixedPermits(permits, request.maxPermits(), request.slots());
+      want(prefetch());
     }
-    Threads.start("floatvalve-rabbit-consume", () -> consume(first));
-  }
-
-  private String tag(int number) {
-    return "floatvalve-" + request.epoch() + "-" + number;
-  }
-
-  /** Returns how many acknowledgements may be kept back to be told by one word. */
-  private int batch(int permits) {
-    int most = Math.max(32, Math.min(256, 4 * request.slots()));
-    return Math.max(1, Math.min(most, (permits + request.slots()) / 5));
   }
 
   private int prefetch() {
-    return Math.min(0xFFFF, permits + request.slots() + batch);
+    return Prefetch.of(permits, request.slots(), request.maxBytes(), peakBytes);
   }
 
-  private void consume(Feed first) {
-    try {
-      channel.basicQos(first.prefetch(), false);
-      channel.basicConsume(queue, false, first.tag(), false, false, null, first);
-    } catch (IOException | RuntimeException e) {
-      lose(false, Failures.detail(e));
-    }
+  private void want(int prefetch) {
+    wanted = prefetch;
+    batch = Prefetch.batch(prefetch, request.slots());
+    feeds.want(prefetch);
   }
 
   // Settling
@@ -210,8 +265,10 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
         return false;
       }
       if (unsettled.ack(taken)) {
-        boolean enough = unsettled.run() >= batch || unsettled.unsent() >= 2 * batch;
-        due(enough ? 0 : ACK_DELAY_NANOS);
+        boolean enough =
+            !feeds.isChanging()
+                && (unsettled.run() >= batch || unsettled.unsent() >= 2 * batch);
+        dueAt(enough ? 0 : acks.now() + ackDelayNanos);
       }
     }
     return true;
@@ -224,7 +281,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
         return false;
       }
       if (unsettled.reject((Taken) message)) {
-        due(0);
+        dueAt(0);
       }
     }
     return true;
@@ -239,42 +296,76 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       for (Received each : messages) {
         unsettled.giveBack((Taken) each);
       }
-      due(0);
+      dueAt(0);
     }
   }
 
   @Override
   public int giveBackWaiting(int keep) {
     synchronized (lock) {
-      if (gone || !traits.givesBack()) {
-        return 0;
+      if (gone || !traits.givesBack() || (!stopped && feeds.isShrinkingLater())) {
+        return 0; // in the last case they would be back at once
       }
-      int back = Math.max(0, waiting.size() - keep);
-      ArrayDeque<Taken> given = new ArrayDeque<>(back);
-      for (int i = 0; i < back; i++) {
-        given.addFirst(waiting.removeLast());
+      ArrayDeque<Taken> kept = new ArrayDeque<>();
+      int back = 0;
+      while (!waiting.isEmpty()) {
+        Taken next = waiting.poll();
+        if (kept.size() < keep || (!stopped && next.deliveryCount() > MOST_GIVEN_BACK)) {
+          kept.add(next);
+        } else {
+          waitingBytes -= next.size();
+          unsettled.giveBack(next);
+          back++;
+        }
       }
-      for (Taken each : given) {
-        waitingBytes -= each.size();
-        unsettled.giveBack(each);
-      }
+      waiting.addAll(kept);
       waitingNow = waiting.size();
-      due(0);
+      dueAt(0);
       return back;
     }
   }
 
   @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends in `done`
   public void copy(Received original, Copy copy, CopyDone done) {
-    done.done("no copies here");
+    Taken taken = (Taken) original;
+    Copies sender = Objects.requireNonNull(copies);
+    String exchange = "";
+    String key;
+    Address deadLetter = request.deadLetter();
+    if (copy.deadLetter() && deadLetter != null) {
+      exchange = PublishChannel.exchange(deadLetter);
+      key = deadLetter.routingKey();
+    } else {
+      key = Objects.requireNonNull(retries).queue(copy.delay());
+    }
+    String to = exchange.isEmpty() ? "queue '" + key + "'" : "exchange '" + exchange + "'";
+    sender
+        .send(
+            exchange,
+            key,
+            CopyProperties.of(taken.properties(), taken.envelope(), queue, copy),
+            taken.body())
+        .whenComplete(
+            (nothing, failure) ->
+                done.done(
+                    failure == null ? null : "copy to " + to + ": " + Failures.detail(failure)));
   }
 
-  /** Has what is settled told after a while. The lock is held. */
-  private void due(long delayNanos) {
-    long at = delayNanos == 0 ? 0 : acks.now() + delayNanos;
-    if (at < dueNanos) {
-      dueNanos = at;
-      acks.dueAt(at);
+  /** Has what is settled told at this time at the latest. The lock is held. */
+  private void dueAt(long nanos) {
+    if (nanos < dueNanos) {
+      dueNanos = nanos;
+      acks.dueAt(nanos);
+    }
+  }
+
+  /** Has what is settled told, and what is to be changed looked at, at once. */
+  void settleSoon() {
+    synchronized (lock) {
+      if (!gone) {
+        dueAt(0);
+      }
     }
   }
 
@@ -294,8 +385,12 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       hurry = false;
       unsettled.tell(all, words);
       writing = words.count() > 0;
+      feeds.look(acks.now());
       if (unsettled.unsent() > 0) {
-        due(ACK_DELAY_NANOS);
+        dueAt(acks.now() + ackDelayNanos);
+      }
+      if (feeds.lookAgain() != AckWriter.NEVER) {
+        dueAt(Math.max(acks.now() + 1_000_000, feeds.lookAgain()));
       }
     }
     if (words.count() > 0) {
@@ -337,7 +432,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     long deadline = System.nanoTime() + timeout.toNanos();
     synchronized (lock) {
       hurry = true;
-      due(0);
+      dueAt(0);
       while (!gone && (unsettled.unsent() > 0 || writing)) {
         long millis = (deadline - System.nanoTime() + 999_999) / 1_000_000;
         if (millis <= 0) {
@@ -358,28 +453,13 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   @Override
   public void stop(Duration timeout) {
-    List<Feed> feeds = new ArrayList<>();
     synchronized (lock) {
       if (stopped || gone) {
         return;
       }
       stopped = true;
-      if (feed != null) {
-        feeds.add(feed);
-      }
     }
-    Thread canceller = Threads.start("floatvalve-rabbit-cancel", () -> cancel(feeds));
-    Threads.join(canceller, timeout);
-  }
-
-  private void cancel(List<Feed> feeds) {
-    try {
-      for (Feed each : feeds) {
-        channel.basicCancel(each.tag());
-      }
-    } catch (IOException | RuntimeException e) {
-      LOG.debug("cancelling on {} failed: {}", this, Failures.detail(e));
-    }
+    feeds.stop(timeout);
   }
 
   @Override
@@ -408,10 +488,22 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   /** On the client's reader, or on whoever closes. */
   private void shutDown(ShutdownSignalException signal) {
-    lose(signal.isHardError(), Failures.detail(signal));
+    String detail = Failures.detail(signal);
+    if (!signal.isHardError()) {
+      Taken oldest;
+      synchronized (lock) {
+        oldest = (Taken) unsettled.oldestOpen();
+      }
+      if (oldest != null) {
+        long seconds = (System.nanoTime() - oldest.arrivedNanos()) / 1_000_000_000;
+        detail += "; unsettled for longest, " + seconds + " s: " + oldest.describe();
+      }
+    }
+    lose(signal.isHardError(), detail);
   }
 
-  private void lose(boolean connection, String detail) {
+  /** It cannot go on; the engine opens another. Without the lock. */
+  void lose(boolean connection, String detail) {
     if (!leave()) {
       return;
     }
@@ -428,6 +520,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
         return false;
       }
       gone = true;
+      if (stream && unsettled.oldestOpen() instanceof Taken open) {
+        nextOffset = open.streamOffset();
+      }
       waiting.clear();
       waitingBytes = 0;
       waitingNow = 0;
@@ -436,7 +531,17 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     }
     acks.remove(this);
     trunk.leave(herald);
+    if (copies != null) {
+      copies.close();
+    }
     return true;
+  }
+
+  /** Returns where to go on in a stream when this is gone; null if that is not known. */
+  @Nullable Long nextOffset() {
+    synchronized (lock) {
+      return nextOffset;
+    }
   }
 
   @Override

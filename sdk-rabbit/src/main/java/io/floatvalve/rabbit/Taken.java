@@ -13,6 +13,8 @@ final class Taken extends Unsettled.Entry implements ReceiveLink.Received {
   /** How often the broker had delivered a message before; quorum queues only. */
   static final String DELIVERY_COUNT = "x-delivery-count";
 
+  private static final String STREAM_OFFSET = "x-stream-offset";
+
   private final RabbitReceiveLink from;
   private final Envelope envelope;
   private final BasicProperties properties;
@@ -109,6 +111,11 @@ final class Taken extends Unsettled.Entry implements ReceiveLink.Received {
   @Override
   public @Nullable Object identity() {
     return null;
+  }
+
+  /** Returns its place in a stream; -1 in a queue. */
+  long streamOffset() {
+    return header(STREAM_OFFSET) instanceof Number number ? number.longValue() : -1;
   }
 
   private @Nullable Object header(String name) {

@@ -138,6 +138,15 @@ final class Unsettled {
     return outstanding;
   }
 
+  /** Returns the oldest that is not settled, or null. */
+  @Nullable Entry oldestOpen() {
+    Entry entry = first;
+    while (entry != null && entry.state != State.OPEN) {
+      entry = entry.next;
+    }
+    return entry;
+  }
+
   /** Returns how many are settled and not told. */
   int unsent() {
     return acked + refused.size();

@@ -1,31 +1,40 @@
 package io.floatvalve.rabbit;
 
+import static io.floatvalve.rabbit.ConsumeRig.LIMIT;
+import static io.floatvalve.rabbit.ConsumeRig.from;
+import static io.floatvalve.rabbit.ConsumeRig.number;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.rabbitmq.client.AMQP;
-import com.rabbitmq.client.Channel;
-import com.rabbitmq.client.MessageProperties;
-import io.floatvalve.Messaging;
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.GetResponse;
 import io.floatvalve.consume.Consumer;
 import io.floatvalve.consume.ConsumerSettings;
 import io.floatvalve.consume.Delivery;
 import io.floatvalve.consume.PullConsumer;
 import io.floatvalve.event.Event;
+import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.model.Settlement;
+import io.floatvalve.rabbit.RabbitBroker.ConsumeSettings;
+import io.floatvalve.rabbit.RabbitBroker.StreamOffset;
+import io.floatvalve.rabbit.RabbitBroker.Topology;
+import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.NeedsRabbit;
 import io.floatvalve.testkit.RabbitNode;
+import io.floatvalve.testkit.WireTap;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.AfterEach;
@@ -39,69 +48,21 @@ import org.junit.jupiter.params.provider.ValueSource;
 @NeedsRabbit
 @Timeout(120)
 class ConsumeTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
-  private static final AtomicInteger NAMES = new AtomicInteger();
-
-  private final RabbitNode node = RabbitNode.shared();
-  private final RabbitUnderTest broker = new RabbitUnderTest(node);
-  private final List<Event> events = new CopyOnWriteArrayList<>();
-  private final Messaging messaging = Messaging.over(RabbitBroker.connect(node.uri()), events::add);
+  private final ConsumeRig rig = new ConsumeRig(RabbitNode.shared());
 
   @AfterEach
   void close() {
-    messaging.close();
-  }
-
-  private String queue(String type, Map<String, Object> more) throws Exception {
-    String name =
-        "consume-" + ProcessHandle.current().pid() + "-" + type + "-" + NAMES.incrementAndGet();
-    Map<String, Object> arguments = new ConcurrentHashMap<>(more);
-    arguments.put("x-queue-type", type);
-    broker.plainly(channel -> channel.queueDeclare(name, true, false, false, arguments));
-    return name;
-  }
-
-  private void publish(String queue, int from, int to) throws Exception {
-    broker.plainly(
-        channel -> {
-          channel.confirmSelect();
-          for (int i = from; i < to; i++) {
-            channel.basicPublish(
-                "", queue, MessageProperties.PERSISTENT_BASIC, Integer.toString(i).getBytes());
-          }
-          return confirmed(channel);
-        });
-  }
-
-  private static boolean confirmed(Channel channel) {
-    try {
-      channel.waitForConfirmsOrDie(LIMIT.toMillis());
-      return true;
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
-  }
-
-  private long ready(String queue) throws Exception {
-    return broker.plainly(channel -> channel.messageCount(queue));
-  }
-
-  private static int number(Delivery delivery) {
-    return Integer.parseInt(new String(delivery.message().payload(), StandardCharsets.UTF_8));
-  }
-
-  private static ConsumerSettings from(String queue) {
-    return ConsumerSettings.from(Address.queue(queue));
+    rig.close();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"classic", "quorum"})
   void everyMessage_isHandledOnce_andAcknowledged(String type) throws Exception {
-    String queue = queue(type, Map.of());
-    publish(queue, 0, 3_000);
+    String queue = rig.queue(type, Map.of());
+    rig.publish(queue, 0, 3_000);
     Map<Integer, Integer> seen = new ConcurrentHashMap<>();
 
-    try (Consumer consumer = messaging.consumer(from(queue))) {
+    try (Consumer consumer = rig.messaging.consumer(from(queue))) {
       consumer.handle(
           delivery -> {
             seen.merge(number(delivery), 1, Integer::sum);
@@ -112,18 +73,18 @@ class ConsumeTest {
     }
 
     assertThat(seen).hasSize(3_000).containsValue(1).doesNotContainValue(2);
-    await().atMost(LIMIT).until(() -> ready(queue) == 0);
+    await().atMost(LIMIT).until(() -> rig.ready(queue) == 0);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"classic", "quorum"})
   void oneThatFails_isTriedAgain(String type) throws Exception {
-    String queue = queue(type, Map.of());
-    publish(queue, 0, 10);
+    String queue = rig.queue(type, Map.of());
+    rig.publish(queue, 0, 10);
     Map<Integer, Integer> seen = new ConcurrentHashMap<>();
 
     try (Consumer consumer =
-        messaging.consumer(from(queue).withRetryDelays(List.of(Duration.ofMillis(20))))) {
+        rig.messaging.consumer(from(queue).withRetryDelays(List.of(Duration.ofMillis(20))))) {
       consumer.handle(
           delivery -> {
             int times = seen.merge(number(delivery), 1, Integer::sum);
@@ -134,33 +95,253 @@ class ConsumeTest {
     }
 
     assertThat(seen).containsEntry(3, 3).containsEntry(4, 1);
-    assertThat(ready(queue)).isZero();
+    assertThat(rig.ready(queue)).isZero();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"classic", "quorum"})
   void rejected_goesWhereTheQueueSays(String type) throws Exception {
-    String dead = queue("classic", Map.of());
+    String dead = rig.queue("classic", Map.of());
     String queue =
-        queue(type, Map.of("x-dead-letter-exchange", "", "x-dead-letter-routing-key", dead));
-    publish(queue, 0, 10);
+        rig.queue(type, Map.of("x-dead-letter-exchange", "", "x-dead-letter-routing-key", dead));
+    rig.publish(queue, 0, 10);
 
-    try (Consumer consumer = messaging.consumer(from(queue))) {
+    try (Consumer consumer = rig.messaging.consumer(from(queue))) {
       consumer.handle(
           delivery ->
               number(delivery) % 2 == 0 ? Settlement.reject("even") : Settlement.accept());
-      await().atMost(LIMIT).until(() -> ready(dead) == 5);
+      await().atMost(LIMIT).until(() -> rig.ready(dead) == 5);
       await().atMost(LIMIT).until(() -> consumer.status().accepted() == 5);
     }
 
-    assertThat(ready(queue)).isZero();
-    assertThat(events).filteredOn(Event.Rejected.class::isInstance).hasSize(5);
+    assertThat(rig.ready(queue)).isZero();
+    assertThat(rig.events).filteredOn(Event.Rejected.class::isInstance).hasSize(5);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"classic", "quorum"})
+  void retry_waitsAtTheBroker_andCountsInTheCopy(String type) throws Exception {
+    String queue = rig.queue(type);
+    String dead = ConsumeRig.newName("dead"); // made when it is missing
+    BasicProperties properties =
+        new BasicProperties.Builder()
+            .headers(Map.of("colour", "red", "CC", List.of("nowhere")))
+            .expiration("60000")
+            .messageId("m-1")
+            .deliveryMode(2)
+            .build();
+    rig.publish(queue, properties, "7".getBytes(StandardCharsets.UTF_8));
+    List<Integer> attempts = new CopyOnWriteArrayList<>();
+
+    try (Consumer consumer =
+        rig.messaging.consumer(
+            from(queue)
+                .withMaxAttempts(3)
+                .withRetryDelays(List.of(Duration.ofMillis(50), Duration.ofMillis(100)))
+                .withDeadLetter(Address.queue(dead)))) {
+      consumer.handle(
+          delivery -> {
+            attempts.add(delivery.attempt());
+            throw new IllegalStateException("it broke");
+          });
+      await().atMost(LIMIT).until(() -> rig.ready(dead) == 1);
+      await().atMost(LIMIT).until(() -> consumer.status().rejected() == 1);
+      assertThat(consumer.status().retried()).isEqualTo(2);
+      assertThat(consumer.status().copiesFailed()).isZero();
+    }
+
+    assertThat(attempts).containsExactly(1, 2, 3);
+    assertThat(rig.ready(queue)).isZero();
+    GetResponse kept = rig.takeAll(dead).get(0);
+    assertThat(kept.getBody()).asString().isEqualTo("7");
+    assertThat(kept.getProps().getMessageId()).isEqualTo("m-1");
+    assertThat(kept.getProps().getExpiration()).isNull();
+    Map<String, Object> headers = kept.getProps().getHeaders();
+    assertThat(headers).containsEntry(PropertyMap.ATTEMPTS, 3).containsKey(CopyProperties.FAILED_AT);
+    assertThat(headers.get("colour")).hasToString("red");
+    assertThat(headers.get(CopyProperties.REASON).toString()).contains("3", "it broke");
+    assertThat(headers.get(CopyProperties.ORIGIN_QUEUE)).hasToString(queue);
+    assertThat(headers.get(CopyProperties.ORIGIN_KEY)).hasToString(queue);
+    for (String each : List.of(".retry.50ms", ".retry.100ms")) {
+      assertThat(rig.ready(queue + each)).isZero();
+      rig.delete(queue + each);
+    }
+  }
+
+  @Test
+  void retry_whoseQueueIsGone_isToldAndTriedAgain_andNothingIsLost() throws Exception {
+    String queue = rig.queue("classic");
+    rig.publish(queue, 0, 1);
+    List<Integer> attempts = new CopyOnWriteArrayList<>();
+
+    try (Consumer consumer =
+        rig.messaging.consumer(from(queue).withRetryDelays(List.of(Duration.ofMillis(70))))) {
+      rig.delete(queue + ".retry.70ms");
+      consumer.handle(
+          delivery -> {
+            attempts.add(delivery.attempt());
+            return delivery.attempt() == 1 ? Settlement.retry() : Settlement.accept();
+          });
+      await().atMost(LIMIT).until(() -> rig.heard(Event.CopyFailed.class, "312"));
+      rig.declare(
+          queue + ".retry.70ms",
+          "classic",
+          Map.of(
+              "x-message-ttl", 70L,
+              "x-dead-letter-exchange", "",
+              "x-dead-letter-routing-key", queue));
+      await().atMost(LIMIT).until(() -> consumer.status().accepted() == 1);
+    }
+
+    assertThat(attempts).containsExactly(1, 2);
+    rig.delete(queue + ".retry.70ms");
+  }
+
+  @Test
+  void withAnOrder_retriesAreInPlace_andNothingIsDeclared() throws Exception {
+    String queue = rig.queue("quorum");
+    rig.publish(queue, 0, 5);
+    List<String> seen = new CopyOnWriteArrayList<>();
+
+    try (Consumer consumer =
+        rig.messaging.consumer(
+            from(queue)
+                .withOrdering(Ordering.TOTAL)
+                .withRetryDelays(List.of(Duration.ofMillis(30))))) {
+      consumer.handle(
+          delivery -> {
+            seen.add(number(delivery) + "/" + delivery.attempt());
+            return number(delivery) == 1 && delivery.attempt() < 3
+                ? Settlement.retry()
+                : Settlement.accept();
+          });
+      await().atMost(LIMIT).until(() -> consumer.status().accepted() == 5);
+    }
+
+    assertThat(seen).containsExactly("0/1", "1/1", "1/2", "1/3", "2/1", "3/1", "4/1");
+    Assertions.assertThatThrownBy(() -> rig.ready(queue + ".retry.30ms"))
+        .hasRootCauseMessage(
+            "#method<channel.close>(reply-code=404, reply-text=NOT_FOUND - no queue '"
+                + queue
+                + ".retry.30ms' in vhost '/', class-id=50, method-id=10)");
+  }
+
+  @Test
+  void topology_isDeclared_andADifferenceIsRefusedInTheBrokersWords() throws Exception {
+    String queue = ConsumeRig.newName("declared");
+    String exchange = ConsumeRig.newName("exchange");
+    Topology topology =
+        Topology.quorum()
+            .withArguments(Map.of("x-delivery-limit", 7))
+            .withBinding(exchange, "topic", "orders.*");
+    try (Consumer consumer =
+        rig.messaging.consumer(
+            from(queue).withNative(ConsumeSettings.defaults().withTopology(topology)))) {
+      rig.broker.plainly(
+          channel -> {
+            channel.basicPublish(exchange, "orders.eu", null, new byte[] {'4'});
+            return true;
+          });
+      Set<Integer> seen = ConcurrentHashMap.newKeySet();
+      consumer.handle(
+          delivery -> {
+            seen.add(number(delivery));
+            return Settlement.accept();
+          });
+      await().atMost(LIMIT).until(() -> seen.contains(4));
+    }
+    ConsumerSettings other =
+        from(queue)
+            .withNative(
+                ConsumeSettings.defaults()
+                    .withTopology(Topology.quorum().withArguments(Map.of("x-delivery-limit", 8))));
+
+    Assertions.assertThatThrownBy(() -> rig.messaging.consumer(other))
+        .isInstanceOfSatisfying(
+            MessagingException.class,
+            e -> {
+              assertThat(e.kind()).isEqualTo(MessagingException.Kind.CONFLICT);
+              assertThat(e).hasMessageContainingAll("x-delivery-limit", "8", "7", queue);
+            });
+    rig.broker.plainly(channel -> channel.exchangeDelete(exchange));
+  }
+
+  @Test
+  void stream_isReadFromAnOffset_andGoesOnAfterACut() throws Exception {
+    String queue = ConsumeRig.newName("stream");
+    rig.declare(queue, "stream", Map.of());
+    rig.publish(queue, 0, 200);
+    try (FaultProxy proxy = FaultProxy.to(rig.node.host(), rig.node.port());
+        ConsumeRig cut =
+            new ConsumeRig(
+                rig.node,
+                RabbitBroker.Settings.at(
+                    rig.node.uri().replace(":" + rig.node.port(), ":" + proxy.port())))) {
+      List<Integer> seen = new CopyOnWriteArrayList<>();
+      try (Consumer consumer =
+          cut.messaging.consumer(
+              from(queue)
+                  .withOrdering(Ordering.TOTAL)
+                  .withNative(ConsumeSettings.defaults().withStreamOffset(StreamOffset.at(50))))) {
+        consumer.handle(
+            delivery -> {
+              seen.add(number(delivery));
+              return number(delivery) == 120 && delivery.attempt() == 1
+                  ? Settlement.retryAfter(Duration.ofMillis(1))
+                  : Settlement.accept();
+            });
+        await().atMost(LIMIT).until(() -> seen.contains(199));
+        proxy.cut(FaultProxy.Cut.RESET);
+        rig.publish(queue, 200, 300);
+        await().atMost(LIMIT).until(() -> seen.contains(299));
+      }
+
+      assertThat(seen).startsWith(50, 51).doesNotContain(49);
+      assertThat(Set.copyOf(seen)).hasSize(250);
+      // What was acknowledged before the cut does not come again, but for what came last.
+      assertThat(seen).hasSizeLessThan(251 + 100);
+    }
+    rig.delete(queue);
+  }
+
+  @Test
+  void acknowledgements_goTogether_andEachMessageIsCoveredOnce() throws Exception {
+    String queue = rig.queue("classic");
+    rig.publish(queue, 0, 2_000);
+    try (FaultProxy proxy = FaultProxy.to(rig.node.host(), rig.node.port())) {
+      WireTap tap = WireTap.on(proxy);
+      try (ConsumeRig tapped =
+              new ConsumeRig(
+                  rig.node,
+                  RabbitBroker.Settings.at(
+                      rig.node.uri().replace(":" + rig.node.port(), ":" + proxy.port())));
+          Consumer consumer =
+              tapped.messaging.consumer(
+                  from(queue).withWorkers(4).withPermits(PermitPolicy.fixed(200)))) {
+        consumer.handle(delivery -> Settlement.accept());
+        await().atMost(LIMIT).until(() -> consumer.status().accepted() == 2_000);
+        assertThat(consumer.drain(LIMIT)).isZero();
+      }
+      List<WireTap.Event> acks = tap.methods("basic.ack");
+      Set<Long> open = new TreeSet<>();
+      for (WireTap.Event each : tap.methods("basic.deliver")) {
+        assertThat(open.add(each.deliveryTag().orElseThrow())).isTrue();
+      }
+      assertThat(open).hasSize(2_000);
+      for (WireTap.Event each : acks) {
+        long tag = each.deliveryTag().orElseThrow();
+        assertThat(open.removeIf(o -> each.multiple() ? o <= tag : o == tag)).isTrue();
+      }
+      assertThat(open).isEmpty();
+      assertThat(acks).hasSizeLessThan(1_000);
+    }
+    assertThat(rig.ready(queue)).isZero();
   }
 
   @Test
   void message_hasWhatWasPublished() throws Exception {
-    String queue = queue("classic", Map.of());
-    broker.plainly(
+    String queue = rig.queue("classic", Map.of());
+    rig.broker.plainly(
         channel -> {
           channel.basicPublish(
               "",
@@ -174,7 +355,7 @@ class ConsumeTest {
           return true;
         });
 
-    try (PullConsumer consumer = messaging.pullConsumer(from(queue))) {
+    try (PullConsumer consumer = rig.messaging.pullConsumer(from(queue))) {
       Delivery delivery = consumer.receive(LIMIT).orElseThrow();
       Message message = delivery.message();
       assertThat(message.payload()).asString().isEqualTo("hello");
@@ -188,7 +369,7 @@ class ConsumeTest {
       assertThat(delivery.redelivered()).isFalse();
       assertThat(delivery.accept()).isEqualTo(Delivery.Answer.ACCEPTED);
     }
-    assertThat(ready(queue)).isZero();
+    assertThat(rig.ready(queue)).isZero();
   }
 
   @ParameterizedTest
@@ -198,24 +379,24 @@ class ConsumeTest {
   void closing_givesBackWhatWasNotBegun_inOrder(String type, Ordering ordering, int deliveryLimit)
       throws Exception {
     String queue =
-        queue(type, deliveryLimit == 0 ? Map.of() : Map.of("x-delivery-limit", deliveryLimit));
-    publish(queue, 0, 100);
+        rig.queue(type, deliveryLimit == 0 ? Map.of() : Map.of("x-delivery-limit", deliveryLimit));
+    rig.publish(queue, 0, 100);
 
     try (PullConsumer consumer =
-        messaging.pullConsumer(from(queue).withMaxUnsettled(50).withOrdering(ordering))) {
+        rig.messaging.pullConsumer(from(queue).withMaxUnsettled(50).withOrdering(ordering))) {
       for (int i = 0; i < 10; i++) {
         consumer.receive(LIMIT).orElseThrow().accept();
       }
       await().atMost(LIMIT).until(() -> consumer.status().waiting() > 20);
     }
 
-    assertThat(broker.stored(Address.queue(queue)))
+    assertThat(rig.broker.stored(Address.queue(queue)))
         .isEqualTo(IntStream.range(10, 100).mapToObj(Integer::toString).toList());
   }
 
   @Test
   void missingQueue_isSaidAtOnce() {
-    Assertions.assertThatThrownBy(() -> messaging.consumer(from("no-such-queue")))
+    Assertions.assertThatThrownBy(() -> rig.messaging.consumer(from("no-such-queue")))
         .isInstanceOfSatisfying(
             MessagingException.class,
             e -> {
@@ -231,7 +412,7 @@ class ConsumeTest {
             ConsumerSettings.from(Address.exchange("amq.direct", "k")),
             ConsumerSettings.from(Address.topic("t")),
             ConsumerSettings.from(Address.queue("a"), Address.queue("b")))) {
-      Assertions.assertThatThrownBy(() -> messaging.consumer(settings))
+      Assertions.assertThatThrownBy(() -> rig.messaging.consumer(settings))
           .isInstanceOfSatisfying(
               MessagingException.class,
               e -> assertThat(e.kind()).isEqualTo(MessagingException.Kind.INVALID));

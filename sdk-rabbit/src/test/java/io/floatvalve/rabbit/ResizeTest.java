@@ -1,0 +1,230 @@
+package io.floatvalve.rabbit;
+
+import static io.floatvalve.rabbit.ConsumeRig.LIMIT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.floatvalve.rabbit.RabbitBroker.ConsumeSettings;
+import io.floatvalve.rabbit.RabbitBroker.Topology;
+import io.floatvalve.spi.ReceiveLink;
+import io.floatvalve.spi.ReceiveLink.Received;
+import io.floatvalve.testkit.NeedsRabbit;
+import io.floatvalve.testkit.RabbitNode;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The prefetch of a live consumer, changed. */
+@NeedsRabbit
+@Timeout(180)
+class ResizeTest {
+  private final ConsumeRig rig = new ConsumeRig(RabbitNode.shared());
+  private final ReceiveLinkRig links = new ReceiveLinkRig(RabbitNode.shared());
+
+  @AfterEach
+  void close() {
+    links.close();
+    rig.close();
+  }
+
+  static Stream<Arguments> queues() {
+    ConsumeSettings unknown = ConsumeSettings.defaults();
+    return Stream.of(
+        Arguments.of("classic", unknown),
+        Arguments.of("classic", unknown.withTopology(Topology.classic())),
+        Arguments.of("quorum", unknown));
+  }
+
+  /** However often the prefetch is changed: each message once, in order, none redelivered. */
+  @ParameterizedTest
+  @MethodSource("queues")
+  void changesUnderLoad_redeliverNothing_andKeepTheOrder(String type, ConsumeSettings settings)
+      throws Exception {
+    int messages = 20_000;
+    String queue = rig.queue(type);
+    rig.publish(queue, 0, messages);
+    ReceiveLink link = links.open(queue, 8, 1L << 30, settings);
+    Random random = new Random(7);
+    ArrayDeque<Received> inHand = new ArrayDeque<>();
+    int expected = 0;
+    int changes = 0;
+    int most = 0;
+    link.window(20, 0);
+    long next = System.nanoTime();
+    long deadline = next + LIMIT.toNanos();
+
+    while (expected < messages || !inHand.isEmpty()) {
+      assertThat(System.nanoTime()).as("still at " + expected).isLessThan(deadline);
+      Received received = link.poll();
+      if (received != null) {
+        assertThat(ConsumeRig.text(received.message().payload())).isEqualTo("" + expected++);
+        assertThat(received.redelivered()).isFalse();
+        inHand.add(received);
+      }
+      if (inHand.size() > 8 || received == null) {
+        Received oldest = inHand.poll();
+        if (oldest != null) {
+          link.ack(oldest);
+        }
+      }
+      most = Math.max(most, link.observe().waiting());
+      if (System.nanoTime() >= next && expected < messages - 1_000) {
+        link.window(1 + random.nextInt(300), 0);
+        changes++;
+        next = System.nanoTime() + 60_000_000;
+      }
+    }
+
+    assertThat(link.flush(LIMIT)).isTrue();
+    link.close(LIMIT);
+    assertThat(rig.ready(queue)).isZero();
+    assertThat(changes).isPositive();
+    assertThat(most).isLessThan(1_300); // two of the largest, and what drains
+    assertThat(links.heard).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"classic", "quorum"})
+  void changedPrefetch_isInEffect_alsoWhereNothingIsSettled(String type) throws Exception {
+    String queue = rig.queue(type);
+    rig.publish(queue, 0, 300);
+    ReceiveLink link = links.open(queue, 1);
+
+    link.window(8, 0);
+    await().atMost(LIMIT).until(() -> link.waiting() == 10);
+    link.window(40, 0);
+
+    // The 10 of the first consumer, and 49 (40 and 1 and a batch of 8) of the second.
+    await().atMost(LIMIT).until(() -> link.waiting() == 59);
+    await().atMost(LIMIT).until(() -> rig.consumers(queue) == 1);
+    assertThat(link.observe().outstanding()).isZero();
+    assertThat(link.observe().window()).isEqualTo(59 - 1 - 8);
+    assertThat(rig.ready(queue)).isEqualTo(300 - 59);
+    link.close(LIMIT);
+    assertThat(rig.ready(queue)).isEqualTo(300);
+  }
+
+  @Test
+  void shrinking_waitsUntilThePreviousConsumerHasDrained() throws Exception {
+    String queue = rig.queue("classic");
+    rig.publish(queue, 0, 500);
+    ReceiveLink link = links.open(queue, 1);
+    link.window(100, 0);
+    await().atMost(LIMIT).until(() -> link.waiting() > 100);
+    link.window(50, 0);
+    int held = 101 + 20 + 51 + 10;
+    await().atMost(LIMIT).until(() -> link.waiting() == held);
+
+    link.window(10, 0);
+    link.window(200, 0);
+    link.window(10, 0);
+
+    assertThat(link.observe().window()).isEqualTo(held - 1 - Prefetch.batch(13, 1));
+    for (int i = 0; i < held; i++) {
+      Received received = link.poll();
+      assertThat(ConsumeRig.text(received.message().payload())).isEqualTo("" + i);
+      link.ack(received);
+    }
+    await()
+        .atMost(LIMIT)
+        .until(
+            () -> {
+              Received received = link.poll();
+              if (received != null) {
+                link.ack(received);
+              }
+              return link.observe().window() == 10;
+            });
+    link.close(LIMIT);
+  }
+
+  /** A queue that serves one consumer alone, and nobody told us. */
+  @ParameterizedTest
+  @ValueSource(strings = {"classic", "quorum"})
+  void singleActiveConsumer_isFoundOut_andKeepsItsPrefetch(String type) throws Exception {
+    String queue = rig.queue(type, Map.of("x-single-active-consumer", true));
+    rig.publish(queue, 0, 2_000);
+    ReceiveLink link = links.open(queue, 1);
+    link.window(8, 0);
+    int expected = 0;
+    boolean asked = false;
+
+    while (expected < 2_000) {
+      Received received = link.poll();
+      if (received != null) {
+        assertThat(ConsumeRig.text(received.message().payload())).isEqualTo("" + expected++);
+        link.ack(received);
+        if (!asked) {
+          asked = true;
+          link.window(40, 0);
+        }
+      }
+      assertThat(links.heard).isEmpty();
+    }
+
+    rig.publish(queue, 2_000, 2_010); // the queue is alive
+    await().atMost(LIMIT).until(() -> link.waiting() == 10);
+    await().atMost(LIMIT).until(() -> rig.consumers(queue) == 1);
+    assertThat(link.observe().window()).isEqualTo(8);
+    link.close(LIMIT);
+  }
+
+  @Test
+  void declaredSingleActiveConsumer_exclusive_andStream_areFixed_andSaySo() throws Exception {
+    Topology single = Topology.quorum().withArguments(Map.of("x-single-active-consumer", true));
+    for (ConsumeSettings settings :
+        new ConsumeSettings[] {
+          ConsumeSettings.defaults().withTopology(single),
+          ConsumeSettings.defaults().withTopology(Topology.quorum()).withExclusive(true),
+          ConsumeSettings.defaults().withTopology(Topology.stream())
+        }) {
+      String queue = ConsumeRig.newName("fixed");
+      ReceiveLink link = links.open(queue, 2, 1L << 30, settings);
+      assertThat(link.traits().resizable()).isFalse();
+      assertThat(link.traits().note()).contains("the prefetch is fixed");
+      link.window(4, 0);
+      link.window(400, 0);
+      await().atMost(LIMIT).until(() -> rig.consumers(queue) == 1);
+      assertThat(link.observe().window()).isEqualTo(32);
+      link.close(LIMIT);
+      rig.delete(queue);
+    }
+  }
+
+  @Test
+  void largeMessages_lowerThePrefetch() throws Exception {
+    String queue = rig.queue("classic");
+    for (int i = 0; i < 60; i++) {
+      rig.publish(queue, null, new byte[100_000]);
+    }
+    ReceiveLink link = links.open(queue, 4, 500_000, ConsumeSettings.defaults());
+    link.window(8, 0);
+    await().atMost(LIMIT).until(() -> link.waiting() > 0);
+
+    // Twice 500,000 bytes hold 10 of them; the first consumer had been given 14.
+    int[] handled = {0};
+    await()
+        .atMost(LIMIT)
+        .pollInterval(Duration.ofMillis(5))
+        .until(
+            () -> {
+              Received received = link.poll();
+              if (received != null) {
+                link.ack(received);
+                handled[0]++;
+              }
+              return link.observe().window() + 4 + 1 <= 10;
+            });
+    assertThat(handled[0]).isLessThan(60);
+    link.close(LIMIT);
+  }
+}
