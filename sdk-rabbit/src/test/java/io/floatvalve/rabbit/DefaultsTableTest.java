@@ -3,6 +3,7 @@ package io.floatvalve.rabbit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.file.Files;
@@ -35,6 +36,20 @@ final class DefaultsTableTest {
     Map<String, String> code = defaults(RabbitBroker.PublishSettings.defaults());
 
     assertThat(rows("RabbitMQ publisher")).isEqualTo(code);
+  }
+
+  @Test
+  void consumerTable_holdsEverySettingAndItsDefault() throws Exception {
+    RabbitBroker.ConsumeSettings settings = RabbitBroker.ConsumeSettings.defaults();
+    Map<String, String> code = new TreeMap<>();
+    for (String name : defaults(settings).keySet()) {
+      Field field = settings.getClass().getDeclaredField(name);
+      field.setAccessible(true);
+      Object value = field.get(settings);
+      code.put(name, value == null || value.equals(Map.of()) ? "none" : shown(value));
+    }
+
+    assertThat(rows("RabbitMQ consumer")).isEqualTo(code);
   }
 
   /** Returns each setting there is, with its value where it has a getter. */
@@ -73,6 +88,9 @@ final class DefaultsTableTest {
   }
 
   private static String shown(Object value) {
-    return value instanceof Duration time ? time.toSeconds() + " s" : value.toString();
+    if (value instanceof Duration time) {
+      return time.toMillis() < 1_000 ? time.toMillis() + " ms" : time.toSeconds() + " s";
+    }
+    return value.toString();
   }
 }

@@ -21,6 +21,10 @@ class ReadmeTest {
     "docs/flow-control.md, ConsumeExample.java, status",
     "docs/flow-control.md, ConsumeExample.java, drain",
     "docs/ordering.md,     ConsumeExample.java, order",
+    "docs/flow-control.md, RabbitConsumeExample.java, consume",
+    "docs/flow-control.md, RabbitConsumeExample.java, topology",
+    "docs/flow-control.md, RabbitConsumeExample.java, stream",
+    "docs/retries.md,      RabbitConsumeExample.java, retries",
   })
   void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
       throws IOException {
