@@ -39,8 +39,6 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("JavaUtilDate") // the client's type for AMQP's timestamps
 public final class RabbitBroker implements Broker {
-  private final Settings settings;
-
   /*
    * One connection a direction: a consumer that does not keep up stops the reader of its connection,
    * and a broker that throttles a publisher reads no acknowledgements from the same connection.
@@ -49,7 +47,6 @@ public final class RabbitBroker implements Broker {
   private final SharedTrunk consuming;
 
   private RabbitBroker(Settings settings) {
-    this.settings = settings;
     this.publishing = new SharedTrunk(settings, settings.connectionName() + " (publishing)");
     this.consuming = new SharedTrunk(settings, settings.connectionName() + " (consuming)");
   }
