@@ -147,6 +147,11 @@ final class Feeds {
     look(link.now());
   }
 
+  /** Lets the prefetch be as it is from here on: the queue turned out to be a stream. */
+  void fix() {
+    resizable = false;
+  }
+
   /** Something came by a consumer. */
   void arrived(Feed by) {
     by.countDelivery();

@@ -45,7 +45,6 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private final AckWriter acks;
   private final Traits traits;
   private final String queue;
-  private final boolean stream;
   private final long ackDelayNanos;
   private final @Nullable RetryQueues retries;
   private final @Nullable Copies copies;
@@ -65,6 +64,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private int permits; // guarded by lock; 0 before the first window
   private int wanted; // guarded by lock: the prefetch for them
   private int batch = 1; // guarded by lock
+  private boolean stream; // guarded by lock: told, or seen by what came
   private @Nullable Long nextOffset; // guarded by lock: in a stream, behind what came
 
   private volatile int waitingNow;
@@ -108,7 +108,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
             plan.resizable(),
             RESIZE_EVERY,
             RESIZE_BY,
-            request.ordering() == Ordering.NONE && !stream,
+            request.ordering() == Ordering.NONE && !plan.stream(),
             retries != null,
             request.deadLetter() != null,
             String.join("; ", notes));
@@ -154,6 +154,10 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       received++;
       wake = armed;
       armed = false;
+      if (received == 1 && taken.streamOffset() >= 0) {
+        stream = true;
+        feeds.fix();
+      }
       if (stream) {
         nextOffset = taken.streamOffset() + 1;
       }
@@ -280,7 +284,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       if (gone) {
         return false;
       }
-      if (unsettled.reject((Taken) message)) {
+      Taken taken = (Taken) message;
+      boolean first = stream ? unsettled.ack(taken) : unsettled.reject(taken); // a stream keeps it
+      if (first) {
         dueAt(0);
       }
     }
@@ -290,7 +296,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   @Override
   public void giveBack(List<Received> messages) {
     synchronized (lock) {
-      if (gone || !traits.givesBack()) {
+      if (gone || stream || !traits.givesBack()) {
         return; // closing gives them back
       }
       for (Received each : messages) {
@@ -303,7 +309,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   @Override
   public int giveBackWaiting(int keep) {
     synchronized (lock) {
-      if (gone || !traits.givesBack() || (!stopped && feeds.isShrinkingLater())) {
+      if (gone || stream || !traits.givesBack() || (!stopped && feeds.isShrinkingLater())) {
         return 0; // in the last case they would be back at once
       }
       ArrayDeque<Taken> kept = new ArrayDeque<>();

@@ -127,10 +127,11 @@ final class ReceiveOpening extends Opening<RabbitReceiveLink> {
       arguments.put("x-priority", settings.priority());
     }
     StreamOffset offset = settings.streamOffset();
-    if (offset != null) {
-      Long next =
-          request.previous() instanceof RabbitReceiveLink before ? before.nextOffset() : null;
-      arguments.put("x-stream-offset", next == null ? offset.value() : next);
+    Long next = request.previous() instanceof RabbitReceiveLink before ? before.nextOffset() : null;
+    if (next != null) {
+      arguments.put("x-stream-offset", next);
+    } else if (offset != null) {
+      arguments.put("x-stream-offset", offset.value());
     }
     return arguments;
   }
