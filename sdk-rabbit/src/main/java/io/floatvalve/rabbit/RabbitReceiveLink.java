@@ -63,7 +63,6 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private boolean gone; // guarded by lock
   private int permits; // guarded by lock; 0 before the first window
   private int wanted; // guarded by lock: the prefetch for them
-  private int batch = 1; // guarded by lock
   private boolean stream; // guarded by lock: told, or seen by what came
   private @Nullable Long nextOffset; // guarded by lock: in a stream, behind what came
 
@@ -216,7 +215,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   @Override
   public Observation observe() {
     synchronized (lock) {
-      int beside = request.slots() + batch;
+      int beside = request.slots() + batch();
       int limit = feeds.limit();
       int window = limit == 0 ? 0 : Math.max(1, limit - beside);
       int outstanding = feeds.unused();
@@ -255,8 +254,12 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   private void want(int prefetch) {
     wanted = prefetch;
-    batch = Prefetch.batch(prefetch, request.slots());
     feeds.want(prefetch);
+  }
+
+  /** Returns how many acknowledgements are told together, of the prefetch that holds now. */
+  private int batch() {
+    return Prefetch.batch(feeds.prefetch(), request.slots());
   }
 
   // Settling
@@ -269,9 +272,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
         return false;
       }
       if (unsettled.ack(taken)) {
+        int batch = batch();
         boolean enough =
-            !feeds.isChanging()
-                && (unsettled.run() >= batch || unsettled.unsent() >= 2 * batch);
+            !feeds.isChanging() && (unsettled.run() >= batch || unsettled.unsent() >= 2 * batch);
         dueAt(enough ? 0 : acks.now() + ackDelayNanos);
       }
     }
@@ -387,7 +390,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       if (gone) {
         return;
       }
-      boolean all = hurry || unsettled.run() == 0 || unsettled.unsent() >= 2 * batch;
+      boolean all = hurry || unsettled.run() == 0 || unsettled.unsent() >= 2 * batch();
       hurry = false;
       unsettled.tell(all, words);
       writing = words.count() > 0;

@@ -220,10 +220,8 @@ class ConsumeTest {
 
     assertThat(seen).containsExactly("0/1", "1/1", "1/2", "1/3", "2/1", "3/1", "4/1");
     Assertions.assertThatThrownBy(() -> rig.ready(queue + ".retry.30ms"))
-        .hasRootCauseMessage(
-            "#method<channel.close>(reply-code=404, reply-text=NOT_FOUND - no queue '"
-                + queue
-                + ".retry.30ms' in vhost '/', class-id=50, method-id=10)");
+        .rootCause()
+        .hasMessageContainingAll("404", queue + ".retry.30ms");
   }
 
   @Test

