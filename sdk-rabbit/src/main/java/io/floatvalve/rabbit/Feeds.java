@@ -298,7 +298,8 @@ final class Feeds {
   /** Waits until one of the two can be cancelled safely; null if that takes too long. */
   private @Nullable Feed awaitSafe(Feed before, Feed next) {
     long deadline = System.nanoTime() + FULL_NANOS;
-    while (!stopped && !link.isGone()) {
+    long millis = FULL_NANOS / 1_000_000;
+    while (millis > 0 && !stopped && !link.isGone()) {
       if (next.delivered() > 0 && (plan.classic() || isFull(before))) {
         return before;
       }
@@ -306,22 +307,14 @@ final class Feeds {
           && before.delivered() - oldDeliveredAtChange >= before.prefetch() + SURELY) {
         return next;
       }
-      long millis = (deadline - System.nanoTime()) / 1_000_000;
-      if (millis <= 0 || !pause(millis)) {
-        break;
+      try {
+        lock.wait(millis);
+      } catch (InterruptedException e) {
+        return null; // nobody interrupts it
       }
+      millis = (deadline - System.nanoTime()) / 1_000_000;
     }
     return null;
-  }
-
-  private boolean pause(long millis) {
-    try {
-      lock.wait(millis);
-      return true;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    }
   }
 
   /** Cancels all, and waits for that; what comes until then has arrived. Without the lock. */
@@ -330,11 +323,15 @@ final class Feeds {
     synchronized (lock) {
       stopped = true;
       lock.notifyAll();
-      while (busy && !link.isGone()) {
-        long millis = (deadline - System.nanoTime()) / 1_000_000;
-        if (millis <= 0 || !pause(millis)) {
+      long millis = timeout.toMillis();
+      while (millis > 0 && busy && !link.isGone()) {
+        try {
+          lock.wait(millis);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
           break;
         }
+        millis = (deadline - System.nanoTime()) / 1_000_000;
       }
     }
     Threads.join(

@@ -69,8 +69,8 @@ final class ConsumeRig implements AutoCloseable {
         channel -> {
           channel.confirmSelect();
           for (int i = from; i < to; i++) {
-            channel.basicPublish(
-                "", queue, MessageProperties.PERSISTENT_BASIC, Integer.toString(i).getBytes());
+            byte[] body = Integer.toString(i).getBytes(StandardCharsets.UTF_8);
+            channel.basicPublish("", queue, MessageProperties.PERSISTENT_BASIC, body);
           }
           return confirmed(channel);
         });
