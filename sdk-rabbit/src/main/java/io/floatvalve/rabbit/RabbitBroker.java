@@ -577,7 +577,7 @@ public final class RabbitBroker implements Broker {
     private final boolean retryQueues;
     private final Map<String, Object> retryQueueArguments;
 
-    private ConsumeSettings(Values v) {
+    private ConsumeSettings(Choices v) {
       topology = v.topology;
       priority = v.priority;
       exclusive = v.exclusive;
@@ -604,7 +604,7 @@ public final class RabbitBroker implements Broker {
 
     /** Returns the default of everything. */
     public static ConsumeSettings defaults() {
-      return new ConsumeSettings(new Values());
+      return new ConsumeSettings(new Choices());
     }
 
     @Nullable Topology topology() {
@@ -620,7 +620,7 @@ public final class RabbitBroker implements Broker {
      * @param topology null, the default, for nothing: the queue is there or not
      */
     public ConsumeSettings withTopology(@Nullable Topology topology) {
-      Values v = values();
+      Choices v = values();
       v.topology = topology;
       return new ConsumeSettings(v);
     }
@@ -636,7 +636,7 @@ public final class RabbitBroker implements Broker {
      * @param priority 0 by default
      */
     public ConsumeSettings withPriority(int priority) {
-      Values v = values();
+      Choices v = values();
       v.priority = priority;
       return new ConsumeSettings(v);
     }
@@ -651,7 +651,7 @@ public final class RabbitBroker implements Broker {
      * changing it takes a second consumer for a moment.
      */
     public ConsumeSettings withExclusive(boolean exclusive) {
-      Values v = values();
+      Choices v = values();
       v.exclusive = exclusive;
       return new ConsumeSettings(v);
     }
@@ -666,7 +666,7 @@ public final class RabbitBroker implements Broker {
      * @param arguments with values of the types that headers may have; none by default
      */
     public ConsumeSettings withArguments(Map<String, Object> arguments) {
-      Values v = values();
+      Choices v = values();
       v.arguments = arguments;
       return new ConsumeSettings(v);
     }
@@ -686,7 +686,7 @@ public final class RabbitBroker implements Broker {
      * @param streamOffset null, the default, for a queue that is no stream
      */
     public ConsumeSettings withStreamOffset(@Nullable StreamOffset streamOffset) {
-      Values v = values();
+      Choices v = values();
       v.streamOffset = streamOffset;
       return new ConsumeSettings(v);
     }
@@ -702,7 +702,7 @@ public final class RabbitBroker implements Broker {
      * @param delay from 1 ms to 1 min; 20 ms by default. As much comes again when the process dies
      */
     public ConsumeSettings withAcknowledgementDelay(Duration delay) {
-      Values v = values();
+      Choices v = values();
       v.acknowledgementDelay = delay;
       return new ConsumeSettings(v);
     }
@@ -721,7 +721,7 @@ public final class RabbitBroker implements Broker {
      * @param retryQueues true by default
      */
     public ConsumeSettings withRetryQueues(boolean retryQueues) {
-      Values v = values();
+      Choices v = values();
       v.retryQueues = retryQueues;
       return new ConsumeSettings(v);
     }
@@ -736,13 +736,13 @@ public final class RabbitBroker implements Broker {
      * @param arguments none by default: classic queues
      */
     public ConsumeSettings withRetryQueueArguments(Map<String, Object> arguments) {
-      Values v = values();
+      Choices v = values();
       v.retryQueueArguments = arguments;
       return new ConsumeSettings(v);
     }
 
-    private Values values() {
-      Values v = new Values();
+    private Choices values() {
+      Choices v = new Choices();
       v.topology = topology;
       v.priority = priority;
       v.exclusive = exclusive;
@@ -766,7 +766,7 @@ public final class RabbitBroker implements Broker {
     }
 
     /** What the one constructor checks; holds the defaults. */
-    private static final class Values {
+    private static final class Choices {
       private @Nullable Topology topology;
       private int priority;
       private boolean exclusive;
