@@ -197,8 +197,7 @@ final class Copies {
       open.put(mine, job);
       out.gather();
       try {
-        channel.basicPublish(
-            job.exchange(), job.routingKey(), true, job.properties(), job.body());
+        channel.basicPublish(job.exchange(), job.routingKey(), true, job.properties(), job.body());
       } finally {
         out.release();
       }
@@ -224,7 +223,8 @@ final class Copies {
     }
 
     private void settle(long tag, boolean multiple, @Nullable String failure) {
-      Map<Long, Job> settled = multiple ? open.headMap(tag, true) : open.subMap(tag, true, tag, true);
+      Map<Long, Job> settled =
+          multiple ? open.headMap(tag, true) : open.subMap(tag, true, tag, true);
       for (var each = settled.entrySet().iterator(); each.hasNext(); ) {
         Job job = each.next().getValue();
         each.remove();

@@ -36,8 +36,7 @@ final class CopyProperties {
    * would compare with ours; the time to live, which the message has survived; further routing
    * keys; and its own notes on earlier deaths, by which it may take a retry for a loop and drop it.
    */
-  static BasicProperties of(
-      BasicProperties original, Envelope envelope, String queue, Copy copy) {
+  static BasicProperties of(BasicProperties original, Envelope envelope, String queue, Copy copy) {
     Map<String, Object> headers = new HashMap<>();
     if (original.getHeaders() != null) {
       original
@@ -62,12 +61,12 @@ final class CopyProperties {
   private static boolean isForTheBroker(String name) {
     return switch (name) {
       case "CC",
-              "BCC",
-              "x-death",
-              "x-delivery-count",
-              "x-acquired-count",
-              "x-stream-offset",
-              "x-delay" ->
+          "BCC",
+          "x-death",
+          "x-delivery-count",
+          "x-acquired-count",
+          "x-stream-offset",
+          "x-delay" ->
           true;
       default -> name.startsWith("x-first-death-") || name.startsWith("x-last-death-");
     };

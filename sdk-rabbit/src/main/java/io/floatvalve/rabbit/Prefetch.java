@@ -23,7 +23,8 @@ final class Prefetch {
   static int of(int permits, int slots, long maxBytes, double peakBytes) {
     int held = permits + slots;
     long most = peakBytes < 1 ? MOST : (long) Math.max(1, 2 * (double) maxBytes / peakBytes);
-    return (int) Math.min(Math.min(most, MOST), (long) held + largest(held / SHARE_OF_BATCH, slots));
+    return (int)
+        Math.min(Math.min(most, MOST), (long) held + largest(held / SHARE_OF_BATCH, slots));
   }
 
   /** Returns how many acknowledgements may be kept back, well below the prefetch. */

@@ -91,7 +91,8 @@ public final class RabbitBroker implements Broker {
     if (refusal != null) {
       throw new MessagingException(Kind.INVALID, refusal, null);
     }
-    String delayedExchange = nativeSettings(request.nativeSettings(), PublishSettings.defaults())
+    String delayedExchange =
+        nativeSettings(request.nativeSettings(), PublishSettings.defaults())
             .delayedExchange(request.address());
     Answers answers = new Answers(listener, request.epoch(), delayedExchange);
     return new PublishOpening(publishing, request, answers, delayedExchange).await();
@@ -120,9 +121,7 @@ public final class RabbitBroker implements Broker {
   public ReceiveLink openReceive(ReceiveRequest request, ReceiveLink.Listener listener) {
     if (request.addresses().size() != 1) {
       throw new MessagingException(
-          Kind.INVALID,
-          "a consumer of RabbitMQ has one queue, were " + request.addresses(),
-          null);
+          Kind.INVALID, "a consumer of RabbitMQ has one queue, were " + request.addresses(), null);
     }
     Address address = request.addresses().get(0);
     if (address.kind() != Address.Kind.QUEUE) {

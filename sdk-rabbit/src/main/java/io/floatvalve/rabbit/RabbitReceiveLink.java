@@ -237,7 +237,10 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   @Override
   public void window(int permits, int parked) {
     synchronized (lock) {
-      if (gone || stopped || permits == this.permits || (this.permits != 0 && !traits.resizable())) {
+      if (gone
+          || stopped
+          || permits == this.permits
+          || (this.permits != 0 && !traits.resizable())) {
         return;
       }
       this.permits =

@@ -65,16 +65,13 @@ final class ReceiveOpening extends Opening<RabbitReceiveLink> {
       Address deadLetter = request.deadLetter();
       if (deadLetter != null) {
         readyDeadLetters(used, deadLetter);
-      } else if (topology == null
-          || !topology.arguments().containsKey("x-dead-letter-exchange")) {
+      } else if (topology == null || !topology.arguments().containsKey("x-dead-letter-exchange")) {
         notes.add(
             "a rejected message goes where a policy or argument of the queue says, and else is"
                 + " dropped by the broker: withDeadLetter keeps it");
       }
       Copies copies =
-          retries == null && deadLetter == null
-              ? null
-              : new Copies(publishing, request.timeout());
+          retries == null && deadLetter == null ? null : new Copies(publishing, request.timeout());
       return new RabbitReceiveLink(
           used, channel, herald, request, settings, plan(notes), retries, copies, notes);
     } catch (IOException | RuntimeException e) {
@@ -115,8 +112,7 @@ final class ReceiveOpening extends Opening<RabbitReceiveLink> {
       notes.add("the prefetch is fixed, since " + fixed);
     }
     boolean classic =
-        topology != null
-            && declared.getOrDefault("x-queue-type", "classic").equals("classic");
+        topology != null && declared.getOrDefault("x-queue-type", "classic").equals("classic");
     return new Feeds.Plan(
         queue, settings.exclusive(), consumerArguments(), classic, isStream(), fixed == null);
   }

@@ -169,7 +169,8 @@ class ConsumeFaultsTest {
         long began = System.nanoTime();
         await().atMost(LIMIT).until(() -> losses() >= 5);
         // At once twice, then after 100, 200 and 400 ms.
-        assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(Duration.ofMillis(300));
+        assertThat(Duration.ofNanos(System.nanoTime() - began))
+            .isGreaterThan(Duration.ofMillis(300));
         gone.countDown();
       }
 

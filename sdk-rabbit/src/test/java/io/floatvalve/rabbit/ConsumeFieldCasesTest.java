@@ -148,9 +148,7 @@ class ConsumeFieldCasesTest {
     await().atMost(LIMIT).until(() -> rig.consumers(queue) == 0);
 
     Set<Integer> left = ConcurrentHashMap.newKeySet();
-    rig.broker
-        .stored(Address.queue(queue))
-        .forEach(each -> left.add(Integer.valueOf(each)));
+    rig.broker.stored(Address.queue(queue)).forEach(each -> left.add(Integer.valueOf(each)));
     left.addAll(handled);
     assertThat(left).isEqualTo(numbers(0, 6_000));
     proxy.accept();
@@ -195,8 +193,7 @@ class ConsumeFieldCasesTest {
       slow.publish(queue, 0, 3);
       Set<Integer> done = ConcurrentHashMap.newKeySet();
       CountDownLatch first = new CountDownLatch(1);
-      try (Consumer consumer =
-          slow.messaging.consumer(from(queue).withOrdering(Ordering.TOTAL))) {
+      try (Consumer consumer = slow.messaging.consumer(from(queue).withOrdering(Ordering.TOTAL))) {
         consumer.handle(
             delivery -> {
               if (number(delivery) == 0 && !delivery.redelivered()) {
@@ -260,8 +257,7 @@ class ConsumeFieldCasesTest {
     rig.publish(queue, 0, 1_000);
     Map<Integer, Integer> started = new ConcurrentHashMap<>();
     try (Consumer consumer =
-        rig.messaging.consumer(
-            from(queue).withWorkers(4).withPermits(PermitPolicy.fixed(200)))) {
+        rig.messaging.consumer(from(queue).withWorkers(4).withPermits(PermitPolicy.fixed(200)))) {
       consumer.handle(
           delivery -> {
             started.merge(number(delivery), 1, Integer::sum);
@@ -292,8 +288,7 @@ class ConsumeFieldCasesTest {
     }
     consumers.add(
         rig.messaging.consumer(
-            from(own)
-                .withNative(ConsumeSettings.defaults().withTopology(Topology.exclusive()))));
+            from(own).withNative(ConsumeSettings.defaults().withTopology(Topology.exclusive()))));
     Set<Integer> seen = ConcurrentHashMap.newKeySet();
     for (Consumer each : consumers) {
       each.handle(
@@ -326,8 +321,7 @@ class ConsumeFieldCasesTest {
 
     await()
         .atMost(LIMIT)
-        .untilAsserted(
-            () -> assertThat(consumers.get(2).status().state()).hasToString("RUNNING"));
+        .untilAsserted(() -> assertThat(consumers.get(2).status().state()).hasToString("RUNNING"));
     rig.messaging
         .publisher(PublisherSettings.to(Address.queue(own)))
         .publish(Message.of("2".getBytes(StandardCharsets.UTF_8)))

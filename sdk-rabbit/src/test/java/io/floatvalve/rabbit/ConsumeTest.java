@@ -108,8 +108,7 @@ class ConsumeTest {
 
     try (Consumer consumer = rig.messaging.consumer(from(queue))) {
       consumer.handle(
-          delivery ->
-              number(delivery) % 2 == 0 ? Settlement.reject("even") : Settlement.accept());
+          delivery -> number(delivery) % 2 == 0 ? Settlement.reject("even") : Settlement.accept());
       await().atMost(LIMIT).until(() -> rig.ready(dead) == 5);
       await().atMost(LIMIT).until(() -> consumer.status().accepted() == 5);
     }
@@ -157,7 +156,9 @@ class ConsumeTest {
     assertThat(kept.getProps().getMessageId()).isEqualTo("m-1");
     assertThat(kept.getProps().getExpiration()).isNull();
     Map<String, Object> headers = kept.getProps().getHeaders();
-    assertThat(headers).containsEntry(PropertyMap.ATTEMPTS, 3).containsKey(CopyProperties.FAILED_AT);
+    assertThat(headers)
+        .containsEntry(PropertyMap.ATTEMPTS, 3)
+        .containsKey(CopyProperties.FAILED_AT);
     assertThat(headers.get("colour")).hasToString("red");
     assertThat(headers.get(CopyProperties.REASON).toString()).contains("3", "it broke");
     assertThat(headers.get(CopyProperties.ORIGIN_QUEUE)).hasToString(queue);
@@ -187,9 +188,12 @@ class ConsumeTest {
           queue + ".retry.70ms",
           "classic",
           Map.of(
-              "x-message-ttl", 70L,
-              "x-dead-letter-exchange", "",
-              "x-dead-letter-routing-key", queue));
+              "x-message-ttl",
+              70L,
+              "x-dead-letter-exchange",
+              "",
+              "x-dead-letter-routing-key",
+              queue));
       await().atMost(LIMIT).until(() -> consumer.status().accepted() == 1);
     }
 
@@ -372,7 +376,11 @@ class ConsumeTest {
 
   @ParameterizedTest
   @CsvSource({
-    "classic, NONE, 0", "classic, TOTAL, 0", "quorum, TOTAL, 0", "quorum, NONE, 5", "quorum, TOTAL, 5"
+    "classic, NONE, 0",
+    "classic, TOTAL, 0",
+    "quorum, TOTAL, 0",
+    "quorum, NONE, 5",
+    "quorum, TOTAL, 5"
   })
   void closing_givesBackWhatWasNotBegun_inOrder(String type, Ordering ordering, int deliveryLimit)
       throws Exception {
