@@ -96,7 +96,7 @@ final class FakeBroker implements Broker {
 
   /**
    * Stops the ticks of all consumers, until {@link #goOnTicking}: the loop hangs where it looks how a
-   * link stands. Messages must be waiting or moving, else it does not look.
+   * link stands, which it does within a second.
    */
   void stopTicks() throws InterruptedException {
     untilTicks = new CountDownLatch(1);

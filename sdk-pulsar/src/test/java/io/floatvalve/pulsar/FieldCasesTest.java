@@ -136,6 +136,7 @@ final class FieldCasesTest {
           .until(
               () ->
                   tap.frames(PulsarFrame.Subscribe.class).size() == 1
+                      && tap.permitsGranted() > 0
                       && consumer.status().waiting() == 10);
 
       assertThat(handled).hasSize(15);
@@ -196,7 +197,6 @@ final class FieldCasesTest {
           delivery -> {
             go.await();
             handled.merge(number(delivery), 1, Integer::sum);
-            TimeUnit.MILLISECONDS.sleep(5);
             return Settlement.accept();
           });
       await().atMost(PATIENCE).until(() -> slow.status().waiting() == 99);
@@ -211,9 +211,9 @@ final class FieldCasesTest {
               return Settlement.accept();
             });
         send(node, topic, 100, 1100, 100);
+        await().atMost(PATIENCE).until(() -> byOther.get() == 1000);
         go.countDown();
         await().atMost(PATIENCE).until(() -> handled.size() == 1100);
-        assertThat(byOther.get()).isGreaterThanOrEqualTo(900);
         assertThat(handled).containsValue(1).doesNotContainValue(2);
       }
     }
@@ -240,7 +240,7 @@ final class FieldCasesTest {
               return Settlement.accept();
             });
 
-        await().atMost(Duration.ofSeconds(20)).until(() -> byOther.get() >= 720);
+        await().atMost(PATIENCE).until(() -> byOther.get() >= 720);
         stuck.countDown();
         await().atMost(PATIENCE).until(() -> backlog(node, topic) == 0);
       }
@@ -272,14 +272,14 @@ final class FieldCasesTest {
     String topic = topic("pc12");
     node.rest().createTopic(topic);
     node.rest().topicLimits(topic).setMaxUnackedMessagesPerConsumer(50);
-    send(node, topic, 0, 300);
+    send(node, topic, 0, 160);
     AtomicInteger handled = new AtomicInteger();
     AtomicBoolean blocked = new AtomicBoolean();
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
         Consumer consumer = messaging.consumer(from(topic).withWorkers(4))) {
       consumer.handle(
           delivery -> {
-            TimeUnit.MILLISECONDS.sleep(40);
+            TimeUnit.MILLISECONDS.sleep(100); // half a second of four such is 20 ahead at most
             handled.incrementAndGet();
             return Settlement.accept();
           });
@@ -292,7 +292,7 @@ final class FieldCasesTest {
                 if (stats.number("subscriptions", "s", "unackedMessages") >= 50) {
                   blocked.set(true);
                 }
-                return handled.get() >= 300;
+                return handled.get() >= 160;
               });
       assertThat(blocked).isFalse();
     }
