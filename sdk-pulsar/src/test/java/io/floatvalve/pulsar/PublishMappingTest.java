@@ -11,15 +11,17 @@ import io.floatvalve.consume.Delivery;
 import io.floatvalve.consume.PullConsumer;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
-import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
+import io.floatvalve.model.MessagingException;
 import io.floatvalve.publish.PublishOutcome.NotSent;
 import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.testkit.NeedsPulsar;
 import io.floatvalve.testkit.PulsarNode;
-import java.net.ServerSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -200,12 +202,12 @@ final class PublishMappingTest {
 
   @Test
   void whatCannotBeOpened_saysOfWhichKindItIs() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0)) {
-      port = free.getLocalPort();
-    }
     List<MessagingException> failures = new ArrayList<>();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
+    Socket closed = new Socket(); // bound, and nobody listens
+    closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    int port = closed.getLocalPort();
+    try (closed;
+        Messaging messaging = Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
       for (PublisherSettings settings :
           List.of(
               PublisherSettings.to(Address.queue("q")),
