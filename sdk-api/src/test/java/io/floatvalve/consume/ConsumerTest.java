@@ -152,7 +152,9 @@ final class ConsumerTest {
     broker.stopTicks();
     for (int i = 0; i < 10_000; i++) {
       broker.feed(1);
-      assertThat(handled.tryAcquire(LONG.toSeconds(), TimeUnit.SECONDS)).as("number %s", i).isTrue();
+      assertThat(handled.tryAcquire(LONG.toSeconds(), TimeUnit.SECONDS))
+          .as("number %s", i)
+          .isTrue();
     }
   }
 
@@ -253,7 +255,8 @@ final class ConsumerTest {
     await().atMost(LONG).until(() -> open.size() == 100);
     Set<Thread> threads = handlerThreads();
     threads.removeAll(ofOthers);
-    assertThat(threads).hasSizeLessThan(50); // a few to get there; how many is the scheduler's affair
+    assertThat(threads)
+        .hasSizeLessThan(50); // a few to get there; how many is the scheduler's affair
     int done = 0;
     while (done < 1_000) {
       CompletableFuture<Settlement> stage = open.poll();

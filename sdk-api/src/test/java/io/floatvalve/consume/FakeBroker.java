@@ -95,8 +95,8 @@ final class FakeBroker implements Broker {
   }
 
   /**
-   * Stops the ticks of all consumers, until {@link #goOnTicking}: the loop hangs where it looks how a
-   * link stands, which it does within a second.
+   * Stops the ticks of all consumers, until {@link #goOnTicking}: the loop hangs where it looks how
+   * a link stands, which it does within a second.
    */
   void stopTicks() throws InterruptedException {
     untilTicks = new CountDownLatch(1);

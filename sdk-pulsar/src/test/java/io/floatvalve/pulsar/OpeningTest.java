@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.floatvalve.model.Address;
-import io.floatvalve.model.MessagingException.Kind;
 import io.floatvalve.model.MessagingException;
+import io.floatvalve.model.MessagingException.Kind;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.spi.Broker.ReceiveRequest;
 import io.floatvalve.testkit.NeedsPulsar;

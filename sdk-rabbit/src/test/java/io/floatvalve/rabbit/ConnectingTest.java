@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.floatvalve.model.MessagingException.Kind;
 import io.floatvalve.model.MessagingException;
+import io.floatvalve.model.MessagingException.Kind;
 import io.floatvalve.rabbit.RabbitBroker.Settings;
 import io.floatvalve.testkit.NeedsRabbit;
 import io.floatvalve.testkit.RabbitNode;
