@@ -922,7 +922,7 @@ class WindowedPublisherTest {
     var futures = publishMany(publisher, 10);
     link.awaitSent(10);
     var first = waiting(publisher::close);
-    assertThat(publisher.status().state()).isEqualTo(PublisherStatus.State.CLOSING);
+    await().until(() -> publisher.status().state() == PublisherStatus.State.CLOSING);
     var second = waiting(publisher::close);
     var third = waiting(side::close);
     await().pollDelay(Duration.ofMillis(100)).until(() -> true);
