@@ -188,7 +188,6 @@ final class HandlerPool implements Reception.Crew {
       if (keeps) {
         kept.lazySet(next);
       }
-      reception.recordWait(next, start);
       Settlement settlement = call(next);
       if (keeps && !kept.compareAndSet(next, null)) {
         seeker = false; // it was taken away meanwhile
@@ -197,7 +196,6 @@ final class HandlerPool implements Reception.Crew {
       if (settlement != null) {
         end = next.claim() ? reception.conclude(next, settlement, settlement.reason()) : null;
         done = next;
-        reception.recordHandled(now - start);
       }
     }
   }
@@ -209,6 +207,7 @@ final class HandlerPool implements Reception.Crew {
       busy--;
     } else {
       next.thread = Thread.currentThread();
+      reception.recordWait(next, now);
     }
     boolean all = busy == slots;
     if (full != all) {
@@ -227,7 +226,9 @@ final class HandlerPool implements Reception.Crew {
       reception.end(t, end);
     }
     reception.handled(t);
-    reception.held(now - t.startedNanos());
+    long nanos = now - t.startedNanos();
+    reception.held(nanos);
+    reception.recordHandled(nanos);
   }
 
   private boolean isFast() {
@@ -348,7 +349,6 @@ final class HandlerPool implements Reception.Crew {
   private void finishLater(Taken t, Settlement settlement) {
     long now = System.nanoTime();
     End end = t.claim() ? reception.conclude(t, settlement, settlement.reason()) : null;
-    reception.recordHandled(now - t.startedNanos());
     reception.lock.lock();
     try {
       finish(t, end, now);

@@ -67,14 +67,14 @@ final class PulledConsumer implements PullConsumer, Reception.Crew, ConsumeSide.
     reception.lock.lock();
     try {
       next = reception.takeOut(now);
+      if (next != null) {
+        reception.recordWait(next, now);
+      }
     } finally {
       reception.lock.unlock();
     }
     if (reception.isWindowDue()) {
       reception.tellWindow();
-    }
-    if (next != null) {
-      reception.recordWait(next, now);
     }
     return next;
   }

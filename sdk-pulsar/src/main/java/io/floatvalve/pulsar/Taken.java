@@ -2,12 +2,13 @@ package io.floatvalve.pulsar;
 
 import io.floatvalve.model.Message;
 import io.floatvalve.spi.ReceiveLink;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.pulsar.client.api.MessageId;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,16 @@ final class Taken implements ReceiveLink.Received {
   static final String PRIORITY = HeaderText.PREFIX + "priority";
   static final String TTL = HeaderText.PREFIX + "ttl";
 
+  private static final VarHandle SETTLED;
+
+  static {
+    try {
+      SETTLED = MethodHandles.lookup().findVarHandle(Taken.class, "settled", boolean.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private final Partition from;
   private final org.apache.pulsar.client.api.Message<byte[]> message;
   private final BatchAcks.@Nullable Batch batch;
@@ -30,7 +41,10 @@ final class Taken implements ReceiveLink.Received {
   private final long arrivedNanos;
   private final boolean redelivered;
   private final boolean counted;
-  private final AtomicBoolean settled = new AtomicBoolean();
+
+  @SuppressWarnings("UnusedVariable") // by SETTLED
+  private volatile boolean settled;
+
   private @Nullable Message ours; // guarded by this
 
   Taken(
@@ -68,7 +82,7 @@ final class Taken implements ReceiveLink.Received {
 
   /** Returns whether this is the first time it is settled. */
   boolean settle() {
-    return settled.compareAndSet(false, true);
+    return SETTLED.compareAndSet(this, false, true);
   }
 
   @Override
