@@ -61,6 +61,8 @@ final class HandlerPool implements Reception.Crew {
   private final AtomicReference<@Nullable Taken> kept = new AtomicReference<>();
   private volatile boolean full;
   private int busy; // guarded by the reception's lock
+  private long busyNanos; // until busySince; guarded by the reception's lock
+  private long busySince = System.nanoTime(); // guarded by the reception's lock
 
   HandlerPool(
       Reception reception,
@@ -113,6 +115,16 @@ final class HandlerPool implements Reception.Crew {
   @Override
   public int busy() {
     return busy;
+  }
+
+  @Override
+  public long busyNanos(long now) {
+    long nanos = now - busySince;
+    if (nanos > 0) { // times were read before the lock was had
+      busyNanos += nanos * busy;
+      busySince = now;
+    }
+    return busyNanos;
   }
 
   /** Returns how many handlers of this pool the current thread is in. */
@@ -201,7 +213,8 @@ final class HandlerPool implements Reception.Crew {
   }
 
   private @Nullable Taken takeInto(long now) {
-    busy++;
+    long unused = busyNanos(now);
+    busy++; // before: taking may let the lock go
     Taken next = reception.take(now);
     if (next == null) {
       busy--;
@@ -218,6 +231,7 @@ final class HandlerPool implements Reception.Crew {
 
   /** Enters that a handler is through with a message. The lock is held. */
   private void finish(Taken t, @Nullable End end, long now) {
+    long unused = busyNanos(now);
     busy--;
     if (full) {
       full = false;

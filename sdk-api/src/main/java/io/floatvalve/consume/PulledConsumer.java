@@ -95,6 +95,11 @@ final class PulledConsumer implements PullConsumer, Reception.Crew, ConsumeSide.
   }
 
   @Override
+  public long busyNanos(long now) {
+    return 0; // who has received a message is not known to be at work
+  }
+
+  @Override
   public long drain(Duration timeout) {
     return reception.drain(timeout, 0, true);
   }

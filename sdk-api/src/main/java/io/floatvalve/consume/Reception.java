@@ -66,6 +66,9 @@ final class Reception {
 
     /** Returns how many handlers have not returned. The lock is held. */
     int busy();
+
+    /** Returns how long handlers were at work so far, all together. The lock is held. */
+    long busyNanos(long now);
   }
 
   /*
@@ -421,7 +424,7 @@ final class Reception {
         int before = law.permits();
         if (before < settings.permits().most()
             && 2 * beside < before // else messages wait here, not handlers for them
-            && law.ranEmpty(System.nanoTime(), ledger.taken(), handlerNanos) != before) {
+            && ranEmpty() != before) {
           windowDue = true;
         }
         return null;
@@ -440,6 +443,17 @@ final class Reception {
     heldOver = null;
     ledger.enter(next, Stage.PARKED);
     return next;
+  }
+
+  private int ranEmpty() {
+    Crew working = crew;
+    long now = System.nanoTime();
+    return law.ranEmpty(
+        now,
+        ledger.taken(),
+        ledger.unsettled(),
+        working == null ? 0 : working.busyNanos(now),
+        handlerNanos);
   }
 
   /** Decides whether a message that was just taken can be handled at once. */
@@ -904,7 +918,9 @@ final class Reception {
         progressNanos = now;
       }
       int least = leastWaiting == Integer.MAX_VALUE ? -1 : leastWaiting;
-      law.tick(new PermitLaw.Seen(now, taken, least, ranEmpty, seen.waitingBytes()));
+      law.tick(
+          new PermitLaw.Seen(
+              now, taken, working.busyNanos(now), least, ranEmpty, seen.waitingBytes()));
       leastWaiting = Integer.MAX_VALUE;
       ranEmpty = false;
       boolean stuck = now - progressNanos > SLOW_NANOS;
@@ -923,7 +939,9 @@ final class Reception {
               && seen.waiting() > keep
               && by.link().traits().givesBack()
               && now - givenBackNanos >= GIVE_BACK_EVERY_NANOS;
-      if (slow) {
+      if (slow && stuck) {
+        law.stuck();
+      } else if (slow) {
         law.turnedSlow();
       }
     } finally {
