@@ -1260,6 +1260,7 @@ final class Reception {
           ledger.ended(End.STALE),
           ledger.ended(End.DUPLICATE),
           copiesFailed,
+          seen == null ? -1 : seen.partlyAcked(),
           brokenBefore + (seen == null ? 0 : seen.broken()),
           reopened,
           lastLoss);

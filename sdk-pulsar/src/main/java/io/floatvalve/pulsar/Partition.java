@@ -1,5 +1,6 @@
 package io.floatvalve.pulsar;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -37,6 +38,9 @@ final class Partition {
         String topic, int size, ConsumerInterceptor<byte[]> interceptor);
 
     ReceiveQueue queueOf(Consumer<byte[]> consumer, int size, ArrivalStamps stamps);
+
+    /** Returns after which time the client asks for an unsettled message again; zero for never. */
+    Duration ackTimeout();
   }
 
   /** Hears what happens here, on any thread but that of a caller. */
@@ -54,6 +58,7 @@ final class Partition {
   private final AtomicLong received = new AtomicLong();
   private final AtomicLong taken = new AtomicLong(); // written by whoever takes
   private final AtomicLong settled = new AtomicLong();
+  private final @Nullable AckTimeoutWatch ackTimeouts; // null without one
   private final AtomicInteger receiptsDue = new AtomicInteger();
 
   private volatile @Nullable Consumer<byte[]> consumer;
@@ -99,6 +104,8 @@ final class Partition {
     this.ordered = ordered;
     this.counted = counted;
     this.target = target;
+    Duration ackTimeout = subscriber.ackTimeout();
+    this.ackTimeouts = ackTimeout.isZero() ? null : new AckTimeoutWatch(ackTimeout.toNanos());
   }
 
   String topic() {
@@ -263,7 +270,8 @@ final class Partition {
       }
     }
     taken.lazySet(taken.get() + 1);
-    return new Taken(this, message, batch, index, arrived, reconnected, counted);
+    long takenNanos = ackTimeouts == null ? 0 : System.nanoTime();
+    return new Taken(this, message, batch, index, arrived, takenNanos, reconnected, counted);
   }
 
   /** Returns whether a message, received and not wrapped, is of a batch of which some were taken. */
@@ -277,6 +285,13 @@ final class Partition {
     BatchAcks.Batch batch = taken.batch();
     boolean complete = batch != null && batch.ack(taken.batchIndex());
     settled.incrementAndGet();
+    if (ackTimeouts != null && ackTimeouts.saw(System.nanoTime() - taken.takenNanos())) {
+      LOG.warn(
+          "{}: messages are held for longer than the ack timeout of {}: the client asks for them"
+              + " again while they are handled",
+          topic,
+          subscriber.ackTimeout());
+    }
     MessageId id = complete && taken.redelivered() ? Entry.of(taken.id()) : taken.id();
     Consumer<byte[]> c = consumer;
     if (mending || c == null) {

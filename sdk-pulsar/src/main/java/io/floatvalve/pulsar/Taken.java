@@ -39,6 +39,7 @@ final class Taken implements ReceiveLink.Received {
   private final BatchAcks.@Nullable Batch batch;
   private final int batchIndex;
   private final long arrivedNanos;
+  private final long takenNanos;
   private final boolean redelivered;
   private final boolean counted;
 
@@ -53,6 +54,7 @@ final class Taken implements ReceiveLink.Received {
       BatchAcks.@Nullable Batch batch,
       int batchIndex,
       long arrivedNanos,
+      long takenNanos,
       boolean redelivered,
       boolean counted) {
     this.from = from;
@@ -60,6 +62,7 @@ final class Taken implements ReceiveLink.Received {
     this.batch = batch;
     this.batchIndex = batchIndex;
     this.arrivedNanos = arrivedNanos;
+    this.takenNanos = takenNanos;
     this.redelivered = redelivered;
     this.counted = counted;
   }
@@ -74,6 +77,11 @@ final class Taken implements ReceiveLink.Received {
 
   int batchIndex() {
     return batchIndex;
+  }
+
+  /** Returns when it was taken, or 0 where nobody asks. */
+  long takenNanos() {
+    return takenNanos;
   }
 
   MessageId id() {
