@@ -165,7 +165,7 @@ final class PublishFieldCasesTest {
   void pp04_manyThreads_whereDuplicatesAreDropped_loseNothing(PulsarNode node) throws Exception {
     String topic = onceTopic(node, "pp04");
     int threads = 32;
-    int each = 500;
+    int each = 2_000;
     Queue<CompletableFuture<PublishOutcome>> futures = new ConcurrentLinkedQueue<>();
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
       Publisher publisher =

@@ -127,7 +127,9 @@ public abstract class FaultContract {
             });
 
     assertThat(publisher.status().reopened()).isPositive();
-    assertThat(load.count(Verdict.UNKNOWN)).as("in flight when it was killed").isPositive();
+    if (!broker.sendsAgainByItself()) {
+      assertThat(load.count(Verdict.UNKNOWN)).as("in flight when it was killed").isPositive();
+    }
     assertToldOnceInOrder(load);
   }
 
@@ -229,7 +231,9 @@ public abstract class FaultContract {
 
     load.assertAll(Verdict.CONFIRMED, load.published());
     assertThat(outcome(again).attempts()).isPositive();
-    assertThat(load.mostAttempts()).isGreaterThan(1);
+    if (!broker.sendsAgainByItself()) {
+      assertThat(load.mostAttempts()).isGreaterThan(1);
+    }
     load.assertTrue(rig.stored());
   }
 
@@ -251,6 +255,11 @@ public abstract class FaultContract {
                                 : Verdict.NACKED))
             .toList();
     await().atMost(LIMIT).until(() -> publisher.status().inFlight() > 0);
+    if (broker.sendsAgainByItself()) { // then it is time alone that makes them unknown
+      await()
+          .atMost(LIMIT)
+          .until(() -> publisher.status().outcomes().getOrDefault(Verdict.UNKNOWN, 0L) > 0);
+    }
 
     rig.proxy.cut(Cut.RESET);
     rig.proxy.unstall();
