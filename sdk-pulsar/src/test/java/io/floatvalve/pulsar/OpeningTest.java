@@ -43,7 +43,18 @@ final class OpeningTest {
       @Nullable Object nativeSettings,
       Duration timeout) {
     return new ReceiveRequest(
-        List.of(from), group, ordering, 1, 4, 10, List.of(), null, 1, nativeSettings, timeout);
+        List.of(from),
+        group,
+        ordering,
+        1,
+        4,
+        10,
+        1 << 20,
+        List.of(),
+        null,
+        1,
+        nativeSettings,
+        timeout);
   }
 
   @Test
