@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -87,6 +88,15 @@ final class LinkRig implements AutoCloseable {
         null,
         nativeSettings,
         Duration.ofSeconds(30));
+  }
+
+  /** Keeps a thread until the end of a test. */
+  static void hold(CountDownLatch end) {
+    try {
+      end.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   ReceiveLink open(String topic) {
