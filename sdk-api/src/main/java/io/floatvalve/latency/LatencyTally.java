@@ -41,23 +41,12 @@ public final class LatencyTally {
     histogram.recordValue(value);
   }
 
-  /**
-   * Returns the latency, in nanoseconds, that this share of the samples does not exceed; 0 without
-   * samples.
-   *
-   * @param percentile from 0 to 100
-   */
-  public long nanosAt(double percentile) {
-    return histogram.getTotalCount() == 0 ? 0 : histogram.getValueAtPercentile(percentile);
-  }
-
   /** Returns what was recorded so far; those without samples are left out. */
   public static LatencySnapshot snapshot(Iterable<LatencyTally> tallies) {
     Map<String, LatencySnapshot.Stage> stages = new LinkedHashMap<>();
     for (LatencyTally each : tallies) {
       if (each.histogram.getTotalCount() > 0) {
-        stages.put(
-            each.name, new LatencySnapshot.Stage(each.histogram.copy(), each.clamped));
+        stages.put(each.name, new LatencySnapshot.Stage(each.histogram.copy(), each.clamped));
       }
     }
     return new LatencySnapshot(stages);
