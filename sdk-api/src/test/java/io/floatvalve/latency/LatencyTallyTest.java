@@ -17,7 +17,8 @@ class LatencyTallyTest {
   void anyValue_isKeptToWithinAHundredth_andAMicrosecond() {
     for (long nanos = 1_000; nanos <= 3_600_000_000_000L; nanos *= 10) {
       tally.record(nanos);
-      assertThat((double) stage().maxNanos()).isCloseTo(nanos, within(Math.max(1_000, nanos / 100.0)));
+      assertThat((double) stage().maxNanos())
+          .isCloseTo((double) nanos, within(Math.max(1_000, nanos / 100.0)));
     }
 
     assertThat(stage().count()).isEqualTo(10);
