@@ -43,6 +43,11 @@ final class WindowedPublisher implements Publisher {
    * there, so a publish is always in exactly one of three places: the queue, the window, the
    * completions. (A message that timed out is completed, and its place in the window is held open.)
    *
+   * A thread that waits for an outcome, to which nobody has added a continuation, is woken by the
+   * one that decides, without the detour over a completion thread, and completes the future itself.
+   * It is woken once the lock is free, or it would run into it with its next message: so whoever
+   * may have decided something leaves the lock by `release`.
+   *
    * Everything that comes from a link comes through its Incarnation; only the current one counts.
    */
   private static final Logger LOG = LoggerFactory.getLogger(WindowedPublisher.class);
@@ -80,6 +85,7 @@ final class WindowedPublisher implements Publisher {
   private final Deque<Pending> retrying = new ArrayDeque<>();
   private int waiters;
   private int decisionWaiters;
+  private Pending.@Nullable Waiter toWake; // by `release`
   private boolean onTurn;
   private boolean hurry; // somebody waits for what is sent in this turn, perhaps
   private long expiredTo;
@@ -117,8 +123,23 @@ final class WindowedPublisher implements Publisher {
     return side.completions();
   }
 
-  /** Somebody is about to wait for this outcome; on whatever thread. */
-  void aboutToWait(Pending pending) {
+  /** Leaves the lock, and wakes those who wait for what was decided under it. */
+  private void release() {
+    Pending.Waiter waiter = toWake;
+    toWake = null;
+    lock.unlock();
+    while (waiter != null) {
+      waiter.wake();
+      waiter = waiter.next;
+    }
+  }
+
+  /**
+   * Somebody is about to wait for this outcome; on whatever thread.
+   *
+   * @param waiter to be woken when it is decided, unless another is already; or null
+   */
+  void aboutToWait(Pending pending, Pending.@Nullable Waiter waiter) {
     side.completions().aboutToBlock();
     Incarnation at;
     lock.lock();
@@ -126,11 +147,39 @@ final class WindowedPublisher implements Publisher {
       at = current;
       pending.awaited = true;
       hurry |= onTurn;
+      if (pending.waiter == null && !pending.decided()) {
+        pending.waiter = waiter;
+      }
     } finally {
-      lock.unlock();
+      release();
     }
     if (at != null) {
       at.link().hurry();
+    }
+  }
+
+  /** A thread waits no more. What was decided for it by now is still for it to complete. */
+  void waitsNoMore(Pending pending) {
+    lock.lock();
+    try {
+      if (!pending.decided()) {
+        pending.waiter = null;
+      }
+    } finally {
+      release();
+    }
+  }
+
+  /** Has completed on a completion thread what was left to a waiter. */
+  void completeElsewhere(Pending pending) {
+    lock.lock();
+    try {
+      if (pending.leftToWaiter) {
+        pending.leftToWaiter = false;
+        side.completions().add(pending);
+      }
+    } finally {
+      release();
     }
   }
 
@@ -178,7 +227,7 @@ final class WindowedPublisher implements Publisher {
       queuedBytes += pending.bytes;
       wake = takeTurn();
     } finally {
-      lock.unlock();
+      release();
     }
     if (wake) {
       side.sender().ready(this);
@@ -290,7 +339,7 @@ final class WindowedPublisher implements Publisher {
         next.sentNanos = System.nanoTime();
         awaited |= next.awaited;
       } finally {
-        lock.unlock();
+        release();
       }
       queuedSent.record(next.sentNanos - next.queuedNanos);
       messages++;
@@ -318,7 +367,7 @@ final class WindowedPublisher implements Publisher {
       hurry = false;
       more = takeTurn();
     } finally {
-      lock.unlock();
+      release();
     }
     if (awaited && at != null) {
       at.link().hurry();
@@ -394,7 +443,7 @@ final class WindowedPublisher implements Publisher {
     } catch (InterruptedException interrupt) {
       Thread.currentThread().interrupt(); // nobody interrupts the sender; if so, do not wait
     } finally {
-      lock.unlock();
+      release();
     }
     if (lose(at, Unknown.Cause.WRITE_FAILED, false, "write failed: " + e)) {
       at.link().abort();
@@ -409,7 +458,7 @@ final class WindowedPublisher implements Publisher {
       at = current;
       onTurn = false;
     } finally {
-      lock.unlock();
+      release();
     }
     if (at != null && lose(at, Unknown.Cause.WRITE_FAILED, false, "sending failed: " + e)) {
       at.link().abort();
@@ -440,9 +489,17 @@ final class WindowedPublisher implements Publisher {
       return;
     }
     PublishOutcome all = pending.retries == null ? outcome : pending.retries.all(outcome);
+    Pending.Waiter waiter = pending.waiter;
+    pending.leftToWaiter = waiter != null && pending.getNumberOfDependents() == 0;
     pending.decide(all);
     outcomes.count(all.verdict());
-    side.completions().add(pending);
+    if (waiter != null) {
+      waiter.next = toWake;
+      toWake = waiter;
+    }
+    if (!pending.leftToWaiter) {
+      side.completions().add(pending);
+    }
     if (decisionWaiters > 0) {
       decision.signalAll();
     }
@@ -465,7 +522,7 @@ final class WindowedPublisher implements Publisher {
       return false;
     } finally {
       decisionWaiters--;
-      lock.unlock();
+      release();
     }
   }
 
@@ -579,7 +636,7 @@ final class WindowedPublisher implements Publisher {
         resize(now, open - window.size(), latencyNanos);
         wake = takeTurn();
       } finally {
-        lock.unlock();
+        release();
       }
       if (wake) {
         side.sender().ready(WindowedPublisher.this);
@@ -659,7 +716,7 @@ final class WindowedPublisher implements Publisher {
           pending.returnNoted = true;
         }
       } finally {
-        lock.unlock();
+        release();
       }
     }
 
@@ -696,7 +753,7 @@ final class WindowedPublisher implements Publisher {
         }
         wake = takeTurn();
       } finally {
-        lock.unlock();
+        release();
       }
       if (wake) {
         side.sender().ready(WindowedPublisher.this);
@@ -714,7 +771,7 @@ final class WindowedPublisher implements Publisher {
         life = life.on(Life.Event.LOST);
         lastLoss = detail;
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.LinkLost(Instant.now(), who, number, true, detail, 0));
     }
@@ -733,7 +790,7 @@ final class WindowedPublisher implements Publisher {
         reopened++;
         wake = takeTurn();
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.LinkOpened(Instant.now(), who, number));
       if (wake) {
@@ -747,7 +804,7 @@ final class WindowedPublisher implements Publisher {
       try {
         strayReturns++;
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.ReturnUnmatched(Instant.now(), who, detail));
     }
@@ -763,7 +820,7 @@ final class WindowedPublisher implements Publisher {
         life = life.on(Life.Event.BLOCKED);
         flowReason = reason;
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.Blocked(Instant.now(), who, reason));
     }
@@ -782,7 +839,7 @@ final class WindowedPublisher implements Publisher {
         flowReason = "";
         wake = takeTurn();
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.Unblocked(Instant.now(), who));
       if (wake) {
@@ -821,7 +878,7 @@ final class WindowedPublisher implements Publisher {
       delay = Backoff.nanos(attempt++, side.jitter());
       unsettled = settleWindow(cause, detail);
     } finally {
-      lock.unlock();
+      release();
     }
     side.later(delay, this::reopen);
     side.tell(new Event.LinkLost(Instant.now(), who, at.number, connection, detail, unsettled));
@@ -877,7 +934,7 @@ final class WindowedPublisher implements Publisher {
       delay = Backoff.nanos(attempt++, side.jitter());
       lastLoss = failure;
     } finally {
-      lock.unlock();
+      release();
     }
     if (!brokerClosed) {
       side.later(delay, this::reopen);
@@ -926,7 +983,7 @@ final class WindowedPublisher implements Publisher {
         wake = takeTurn();
       }
     } finally {
-      lock.unlock();
+      release();
     }
     if (unneeded) {
       link.abort();
@@ -944,7 +1001,7 @@ final class WindowedPublisher implements Publisher {
     try {
       return life;
     } finally {
-      lock.unlock();
+      release();
     }
   }
 
@@ -991,7 +1048,7 @@ final class WindowedPublisher implements Publisher {
       }
       wake = takeTurn();
     } finally {
-      lock.unlock();
+      release();
     }
     if (wake) {
       side.sender().ready(this);
@@ -1069,7 +1126,7 @@ final class WindowedPublisher implements Publisher {
       open.addAll(retrying);
       side.completions().collect(this, open);
     } finally {
-      lock.unlock();
+      release();
     }
     long left = 0;
     boolean interrupted = Thread.currentThread().isInterrupted();
@@ -1115,7 +1172,7 @@ final class WindowedPublisher implements Publisher {
       life = life.on(Life.Event.CLOSE);
       room.signalAll();
     } finally {
-      lock.unlock();
+      release();
     }
     boolean interrupted = Thread.interrupted(); // closing is bounded: an interrupt can wait
     if (first) {
@@ -1179,7 +1236,7 @@ final class WindowedPublisher implements Publisher {
       }
       settleWindow(Unknown.Cause.PUBLISHER_CLOSED, detail);
     } finally {
-      lock.unlock();
+      release();
     }
     if (last != null) {
       if (orderly) {
@@ -1224,7 +1281,7 @@ final class WindowedPublisher implements Publisher {
           reopened,
           lastLoss);
     } finally {
-      lock.unlock();
+      release();
     }
   }
 
