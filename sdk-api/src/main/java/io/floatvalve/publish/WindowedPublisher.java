@@ -57,6 +57,7 @@ final class WindowedPublisher implements Publisher {
   private static final long STABLE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long MIN_CLOSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
   private static final long COMPLETE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long TELL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final PublishSide side;
   private final PublisherSettings settings;
@@ -78,6 +79,8 @@ final class WindowedPublisher implements Publisher {
   private @Nullable Incarnation current;
   private InFlightWindow<Pending> window;
   private @Nullable AdaptiveWindow law; // sizes the window; null if its size is fixed
+  private int toldWindow; // by the last event, as the next
+  private long toldWindowNanos;
   private @Nullable Pending head;
   private @Nullable Pending tail;
   private int queued;
@@ -108,6 +111,7 @@ final class WindowedPublisher implements Publisher {
     this.maxWaitNanos = settings.maxWait().toNanos();
     this.confirmTimeoutNanos = settings.confirmTimeout().toNanos();
     this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+    this.toldWindowNanos = System.nanoTime() - TELL_NANOS;
   }
 
   /** Begins anew for a link, which may lead to another broker. Holds the lock. */
@@ -116,7 +120,24 @@ final class WindowedPublisher implements Publisher {
     law = settings.window().law();
     if (law != null) {
       window.limit(law.limit());
+      toldWindow = law.size();
     }
+  }
+
+  /** Returns what is to be told of a window that has become another, or null. Holds the lock. */
+  private @Nullable Event windowChange(long now) {
+    AdaptiveWindow sized = law;
+    if (sized == null || now - toldWindowNanos < TELL_NANOS) {
+      return null;
+    }
+    int size = sized.size();
+    if (size < 2 * toldWindow && 2 * size > toldWindow) {
+      return null;
+    }
+    Event change = new Event.WindowChanged(Instant.now(), who, toldWindow, size);
+    toldWindow = size;
+    toldWindowNanos = now;
+    return change;
   }
 
   Completions completions() {
@@ -1011,6 +1032,7 @@ final class WindowedPublisher implements Publisher {
   void tick(long now) {
     Incarnation retired = null;
     String detail = "";
+    Event change;
     boolean wake;
     lock.lock();
     try {
@@ -1046,12 +1068,16 @@ final class WindowedPublisher implements Publisher {
       if (law != null) {
         window.limit(law.tick(now, window.next() - 1));
       }
+      change = windowChange(now);
       wake = takeTurn();
     } finally {
       release();
     }
     if (wake) {
       side.sender().ready(this);
+    }
+    if (change != null) {
+      side.tell(change);
     }
     if (retired != null) {
       side.tell(new Event.LinkRetired(Instant.now(), who, retired.number, detail));
