@@ -15,9 +15,7 @@ import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
@@ -81,11 +79,7 @@ final class WindowedPublisher implements Publisher {
   private @Nullable AdaptiveWindow law; // sizes the window; null if its size is fixed
   private int toldWindow; // by the last event, as the next
   private long toldWindowNanos;
-  private @Nullable Pending head;
-  private @Nullable Pending tail;
-  private int queued;
-  private long queuedBytes; // of those that are to be sent again, too
-  private final Deque<Pending> retrying = new ArrayDeque<>();
+  private final SendQueue queue;
   private int waiters;
   private int decisionWaiters;
   private Pending.@Nullable Waiter toWake; // by `release`
@@ -110,6 +104,7 @@ final class WindowedPublisher implements Publisher {
     this.who = "publisher to " + settings.address();
     this.maxWaitNanos = settings.maxWait().toNanos();
     this.confirmTimeoutNanos = settings.confirmTimeout().toNanos();
+    this.queue = new SendQueue(settings.maxQueued(), settings.maxQueuedBytes());
     this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
     this.toldWindowNanos = System.nanoTime() - TELL_NANOS;
   }
@@ -238,14 +233,7 @@ final class WindowedPublisher implements Publisher {
         return refused;
       }
       pending.queuedNanos = System.nanoTime(); // what it waited for room counts for maxBlock alone
-      if (tail == null) {
-        head = pending;
-      } else {
-        tail.next = pending;
-      }
-      tail = pending;
-      queued++;
-      queuedBytes += pending.bytes;
+      queue.add(pending);
       wake = takeTurn();
     } finally {
       release();
@@ -270,15 +258,13 @@ final class WindowedPublisher implements Publisher {
       if (!life.takes()) {
         return new NotSent(NotSent.Reason.CLOSED, who + " is closed", 1);
       }
-      int waiting = queued + retrying.size(); // what is to be sent again fills the queue, too
-      if (waiting + ahead < settings.maxQueued()
-          && (waiting == 0 || queuedBytes + pending.bytes <= settings.maxQueuedBytes())) {
+      if (queue.hasRoom(pending.bytes, ahead)) {
         return null;
       }
       if (left <= 0) {
         return new NotSent(
             holding(),
-            waiting + " messages of " + queuedBytes + " bytes wait; " + holdingText(),
+            queue.size() + " messages of " + queue.bytes() + " bytes wait; " + holdingText(),
             1);
       }
       ahead = 0;
@@ -327,7 +313,8 @@ final class WindowedPublisher implements Publisher {
 
   /** Returns whether the sender must be told; from then on a turn is due. Holds the lock. */
   private boolean takeTurn() {
-    if (onTurn || head == null || !life.sends() || !window.hasRoom(head.bytes)) {
+    Pending next = queue.first();
+    if (onTurn || next == null || !life.sends() || !window.hasRoom(next.bytes)) {
       return false;
     }
     onTurn = true;
@@ -401,7 +388,7 @@ final class WindowedPublisher implements Publisher {
    */
   private @Nullable Pending claimable(Incarnation at) {
     while (true) {
-      Pending next = head;
+      Pending next = queue.first();
       if (next == null || !life.sends() || !window.hasRoom(next.bytes)) {
         return null;
       }
@@ -429,23 +416,14 @@ final class WindowedPublisher implements Publisher {
   }
 
   private void dequeue() { // holds the lock
-    Pending first = Objects.requireNonNull(head);
-    head = first.next;
-    first.next = null;
-    if (head == null) {
-      tail = null;
-    }
-    removed(first);
+    queue.remove();
+    wakeForRoom();
   }
 
-  private void removed(Pending pending) { // holds the lock
-    queued--;
-    queuedBytes -= pending.bytes;
+  private void wakeForRoom() { // holds the lock
     // Waking callers for each place that comes free would cost two thread switches a message. Where
     // the queue does not get half empty soon, the timer wakes them.
-    if (waiters > 0
-        && queued <= settings.maxQueued() / 2
-        && queuedBytes <= settings.maxQueuedBytes() / 2) {
+    if (waiters > 0 && queue.isHalfEmpty()) {
       room.signalAll();
     }
   }
@@ -505,8 +483,7 @@ final class WindowedPublisher implements Publisher {
           System.nanoTime() + settings.retry().delayNanos(retries.attempts(), side.jitter());
       pending.returned = null;
       pending.returnNoted = false;
-      retrying.add(pending);
-      queuedBytes += pending.bytes;
+      queue.addForLater(pending);
       return;
     }
     PublishOutcome all = pending.retries == null ? outcome : pending.retries.all(outcome);
@@ -544,39 +521,6 @@ final class WindowedPublisher implements Publisher {
     } finally {
       decisionWaiters--;
       release();
-    }
-  }
-
-  /**
-   * Queues what is to be sent again, before all else and in its order. Holds the lock.
-   *
-   * @param all whether what is not due yet, too
-   */
-  private void requeue(long now, boolean all) {
-    Pending first = null;
-    Pending last = null;
-    for (int i = retrying.size(); i > 0; i--) {
-      Pending pending = retrying.remove();
-      Retries retries = Objects.requireNonNull(pending.retries);
-      if (!all && retries.dueNanos - now > 0 && retries.late() == null) {
-        retrying.add(pending);
-        continue;
-      }
-      pending.queuedNanos = now;
-      queued++;
-      if (last == null) {
-        first = pending;
-      } else {
-        last.next = pending;
-      }
-      last = pending;
-    }
-    if (last != null) {
-      last.next = head;
-      head = first;
-      if (tail == null) {
-        tail = last;
-      }
     }
   }
 
@@ -668,7 +612,7 @@ final class WindowedPublisher implements Publisher {
     private void resize(long now, int settled, double latencyNanos) {
       if (law != null && settled > 0) {
         long sent = window.next() - 1;
-        boolean waiting = head != null && life.sends();
+        boolean waiting = queue.first() != null && life.sends();
         window.limit(law.answered(now, settled, latencyNanos, sent, sent - window.size(), waiting));
       }
     }
@@ -994,7 +938,7 @@ final class WindowedPublisher implements Publisher {
         incarnation.linkedNanos = System.nanoTime();
         incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
-        requeue(incarnation.linkedNanos, true); // it has waited for the link instead
+        queue.queueDue(incarnation.linkedNanos, true); // it has waited for the link instead
         life = life.on(incarnation.connected ? Life.Event.LINKED : Life.Event.LOST);
         String reason = incarnation.blockedBy;
         if (reason != null) {
@@ -1036,11 +980,9 @@ final class WindowedPublisher implements Publisher {
     boolean wake;
     lock.lock();
     try {
-      if (!retrying.isEmpty()) {
-        requeue(now, false);
-      }
-      expireQueued(now);
-      if (waiters > 0 && queued + retrying.size() < settings.maxQueued()) {
+      queue.queueDue(now, false);
+      queue.removeQueuedUntil(now - maxWaitNanos, this::waitedTooLong);
+      if (waiters > 0 && queue.hasPlace()) {
         room.signalAll();
       }
       long s = Math.max(expiredTo, window.oldest());
@@ -1087,30 +1029,10 @@ final class WindowedPublisher implements Publisher {
     }
   }
 
-  private void expireQueued(long now) { // holds the lock
-    boolean inOrder = settings.retry().maxAttempts() == 1; // else newer ones may stand before older
-    Pending before = null;
-    Pending pending = head;
-    while (pending != null) {
-      Pending next = pending.next;
-      if (now - pending.queuedNanos >= maxWaitNanos) {
-        if (before == null) {
-          dequeue();
-        } else {
-          before.next = next;
-          pending.next = null;
-          tail = next == null ? before : tail;
-          removed(pending);
-        }
-        String text = "waited " + settings.maxWait() + "; " + holdingText();
-        settle(pending, new NotSent(holding(), text, pending.attempt()));
-      } else if (inOrder) {
-        return;
-      } else {
-        before = pending;
-      }
-      pending = next;
-    }
+  private void waitedTooLong(Pending pending) { // holds the lock
+    wakeForRoom();
+    String text = "waited " + settings.maxWait() + "; " + holdingText();
+    settle(pending, new NotSent(holding(), text, pending.attempt()));
   }
 
   /** Ends an attempt; its place in flight stays taken until the answer comes. Holds the lock. */
@@ -1146,10 +1068,7 @@ final class WindowedPublisher implements Publisher {
           open.add(pending);
         }
       }
-      for (Pending p = head; p != null; p = p.next) {
-        open.add(p);
-      }
-      open.addAll(retrying);
+      queue.collect(open);
       side.completions().collect(this, open);
     } finally {
       release();
@@ -1250,15 +1169,14 @@ final class WindowedPublisher implements Publisher {
       current = null;
       String detail = "closed within " + settings.closeTimeout() + "; " + holdingText();
       life = life.on(Life.Event.CLOSED);
-      while (head != null) {
-        Pending unsent = head;
-        dequeue();
+      while (queue.first() != null) {
+        Pending unsent = queue.remove();
         settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, unsent.attempt()));
       }
-      while (!retrying.isEmpty()) {
-        Pending unsent = retrying.remove();
-        queuedBytes -= unsent.bytes;
-        settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, unsent.attempt() - 1));
+      Pending ended = queue.removeLater();
+      while (ended != null) {
+        settle(ended, new NotSent(NotSent.Reason.CLOSED, detail, ended.attempt() - 1));
+        ended = queue.removeLater();
       }
       settleWindow(Unknown.Cause.PUBLISHER_CLOSED, detail);
     } finally {
@@ -1292,8 +1210,8 @@ final class WindowedPublisher implements Publisher {
           flow(),
           flowReason,
           epoch,
-          queued + retrying.size(),
-          queuedBytes,
+          queue.size(),
+          queue.bytes(),
           window.size(),
           window.bytes(),
           window.limit(),
