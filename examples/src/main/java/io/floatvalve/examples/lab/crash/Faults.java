@@ -202,11 +202,11 @@ final class Faults {
       notTried("kill", fault);
       return;
     }
-    node.get().restart(); // soon after its very first boot, a kill may lose what was declared
     Ran ran =
         under(
             "kill",
             (scene, load) -> {
+              node.get().syncDeclared(); // a kill may lose a queue, with all that is in it
               node.get().kill();
               node.get().restart();
             });
