@@ -188,6 +188,7 @@ class WindowedPublisherTest {
   void windowThatDoubled_isTold_butNotTwiceInASecond() throws Exception {
     var publisher = side.open(settings().withMaxQueued(5_000));
     var link = broker.nextLink();
+    long start = System.nanoTime();
     publishMany(publisher, 5_000);
 
     await()
@@ -195,18 +196,17 @@ class WindowedPublisherTest {
         .until(
             () -> {
               link.listener.confirmed(0, true, null);
-              return windowChanges().size() >= 2 || publisher.status().inFlight() == 0;
+              PublisherStatus status = publisher.status();
+              return status.queued() + status.inFlight() == 0 && !windowChanges().isEmpty();
             });
 
-    assertThat(windowChanges()).isNotEmpty();
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .isGreaterThanOrEqualTo(Duration.ofSeconds(windowChanges().size() - 1));
     Event.WindowChanged before = null;
     for (Event.WindowChanged change : windowChanges()) {
       assertThat(change.from()).isEqualTo(before == null ? 16 : before.to());
       assertThat(Math.max(change.from(), change.to()))
           .isGreaterThanOrEqualTo(2 * Math.min(change.from(), change.to()));
-      if (before != null) { // the two clocks differ a little
-        assertThat(Duration.between(before.at(), change.at())).isGreaterThan(Duration.ofMillis(900));
-      }
       before = change;
     }
   }
@@ -599,6 +599,7 @@ class WindowedPublisherTest {
     thread.setDaemon(true);
     thread.start();
     await()
+        .pollInterval(Duration.ofMillis(1))
         .until(
             () ->
                 thread.getState() == Thread.State.WAITING
@@ -630,7 +631,7 @@ class WindowedPublisherTest {
   void whoeverLooks_seesTheFutureDone_whenItsPublisherSaysSo() throws Exception {
     var publisher = side.open(settings());
     var link = broker.nextLink();
-    for (int i = 1; i <= 200; i++) {
+    for (int i = 1; i <= 50; i++) {
       var future = publisher.publish(text("a"));
       link.awaitSent(1);
       CompletableFuture<Object> waits = waiting(future::join);
