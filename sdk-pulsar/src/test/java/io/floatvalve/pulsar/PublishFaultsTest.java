@@ -342,7 +342,8 @@ final class PublishFaultsTest {
   void topicDeletedWhileIdle_isMadeAgainByANewProducer(PulsarNode node) throws Exception {
     String topic = topic("deleted");
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
-      Publisher publisher = messaging.publisher(to(topic).withMaxWait(PATIENCE));
+      Publisher publisher =
+          messaging.publisher(to(topic).withMaxWait(PATIENCE).withConfirmTimeout(PATIENCE));
       assertThat(outcome(publisher.publish(text("0"))).verdict()).isEqualTo(Verdict.CONFIRMED);
 
       node.rest().deleteTopic(topic);

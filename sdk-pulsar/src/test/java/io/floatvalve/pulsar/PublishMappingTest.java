@@ -19,7 +19,9 @@ import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.testkit.NeedsPulsar;
 import io.floatvalve.testkit.PulsarNode;
-import java.net.ServerSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -208,12 +210,12 @@ final class PublishMappingTest {
 
   @Test
   void whatCannotBeOpened_saysOfWhichKindItIs() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0)) {
-      port = free.getLocalPort();
-    }
     List<MessagingException> failures = new ArrayList<>();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
+    Socket closed = new Socket(); // bound, and nobody listens
+    closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    int port = closed.getLocalPort();
+    try (closed;
+        Messaging messaging = Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
       for (PublisherSettings settings :
           List.of(
               PublisherSettings.to(Address.queue("q")),
