@@ -10,9 +10,11 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,7 +24,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ConsumeTest {
   private final StringWriter out = new StringWriter();
   private final StringWriter err = new StringWriter();
+  private final Socket closed = new Socket(); // bound where needed; nobody listens
   @TempDir private Path folder = Path.of("");
+
+  @AfterEach
+  void freeThePort() throws IOException {
+    closed.close();
+  }
 
   private int run(String... args) {
     return Main.run(new PrintWriter(out), new PrintWriter(err), args);
@@ -82,10 +90,8 @@ class ConsumeTest {
 
   @Test
   void unreachableBroker_saysWhatWasTried_withoutTheSecret() throws IOException {
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    int port = closed.getLocalPort();
     Path token = folder.resolve("token");
     Files.writeString(token, "s3cret\n");
 
@@ -126,7 +132,7 @@ class ConsumeTest {
             "--handler-time",
             "1ms",
             "--time",
-            "2s",
+            "4s",
             "--uri",
             node.serviceUrl(),
             "--admin-uri",
