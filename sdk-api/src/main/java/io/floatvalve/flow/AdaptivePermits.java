@@ -78,8 +78,7 @@ final class AdaptivePermits implements PermitLaw {
   }
 
   @Override
-  public int ranEmpty(
-      long nanos, long taken, int unsettled, long busyNanos, double handlerNanos) {
+  public int ranEmpty(long nanos, long taken, int unsettled, long busyNanos, double handlerNanos) {
     takenNow = taken;
     if (!begun) {
       begun = true;

@@ -22,8 +22,7 @@ final class FixedPermits implements PermitLaw {
   }
 
   @Override
-  public int ranEmpty(
-      long nanos, long taken, int unsettled, long busyNanos, double handlerNanos) {
+  public int ranEmpty(long nanos, long taken, int unsettled, long busyNanos, double handlerNanos) {
     return permits;
   }
 

@@ -56,8 +56,7 @@ public final class LatencyTally {
     Map<String, LatencySnapshot.Stage> stages = new LinkedHashMap<>();
     for (LatencyTally each : tallies) {
       if (each.histogram.getTotalCount() > 0) {
-        stages.put(
-            each.name, new LatencySnapshot.Stage(each.histogram.copy(), each.clamped));
+        stages.put(each.name, new LatencySnapshot.Stage(each.histogram.copy(), each.clamped));
       }
     }
     return new LatencySnapshot(stages);

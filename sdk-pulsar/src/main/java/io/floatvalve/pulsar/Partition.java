@@ -274,7 +274,9 @@ final class Partition {
     return new Taken(this, message, batch, index, arrived, takenNanos, reconnected, counted);
   }
 
-  /** Returns whether a message, received and not wrapped, is of a batch of which some were taken. */
+  /**
+   * Returns whether a message, received and not wrapped, is of a batch of which some were taken.
+   */
   boolean isOfBatchBegun(Message<byte[]> message) {
     return message.getMessageId() instanceof MessageIdAdv id
         && id.getBatchSize() > 0

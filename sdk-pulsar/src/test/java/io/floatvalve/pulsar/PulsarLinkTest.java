@@ -167,8 +167,7 @@ final class PulsarLinkTest {
   }
 
   @Test
-  void available_comesForEachOfManyThatArriveWhileOthersAreTaken(PulsarNode node)
-      throws Exception {
+  void available_comesForEachOfManyThatArriveWhileOthersAreTaken(PulsarNode node) throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     try (LinkRig rig = new LinkRig(node)) {
       String topic = topic("flood");

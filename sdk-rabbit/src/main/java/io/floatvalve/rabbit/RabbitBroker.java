@@ -109,9 +109,7 @@ public final class RabbitBroker implements Broker {
   public ReceiveLink openReceive(ReceiveRequest request, ReceiveLink.Listener listener) {
     if (request.addresses().size() != 1) {
       throw new MessagingException(
-          Kind.INVALID,
-          "a consumer of RabbitMQ has one queue, were " + request.addresses(),
-          null);
+          Kind.INVALID, "a consumer of RabbitMQ has one queue, were " + request.addresses(), null);
     }
     Address address = request.addresses().get(0);
     if (address.kind() != Address.Kind.QUEUE) {

@@ -147,8 +147,7 @@ class ConsumeTest {
 
     try (Consumer consumer = messaging.consumer(from(queue))) {
       consumer.handle(
-          delivery ->
-              number(delivery) % 2 == 0 ? Settlement.reject("even") : Settlement.accept());
+          delivery -> number(delivery) % 2 == 0 ? Settlement.reject("even") : Settlement.accept());
       await().atMost(LIMIT).until(() -> ready(dead) == 5);
       await().atMost(LIMIT).until(() -> consumer.status().accepted() == 5);
     }
@@ -193,7 +192,11 @@ class ConsumeTest {
 
   @ParameterizedTest
   @CsvSource({
-    "classic, NONE, 0", "classic, TOTAL, 0", "quorum, TOTAL, 0", "quorum, NONE, 5", "quorum, TOTAL, 5"
+    "classic, NONE, 0",
+    "classic, TOTAL, 0",
+    "quorum, TOTAL, 0",
+    "quorum, NONE, 5",
+    "quorum, TOTAL, 5"
   })
   void closing_givesBackWhatWasNotBegun_inOrder(String type, Ordering ordering, int deliveryLimit)
       throws Exception {
