@@ -1029,8 +1029,8 @@ public abstract class ConsumerContract {
 
   @Test
   void pause_isAGate_underLoad_andResumeHandsOutWhatWaited() throws Exception {
-    List<Message> messages = Handled.messages("m", 0, 3_000);
-    rig.publish(messages.subList(0, 2_000));
+    List<Message> messages = Handled.messages("m", 0, 7_000);
+    rig.publish(messages.subList(0, 6_000));
     Handled handled = new Handled();
     Consumer consumer = rig.consumer(settings -> settings.withWorkers(4));
     consumer.handle(
@@ -1047,12 +1047,12 @@ public abstract class ConsumerContract {
       until(() -> consumer.status().inHandlers() == 0 && consumer.status().waiting() > 0);
       int begun = handled.begun();
       assertThat(consumer.status().state()).isEqualTo(State.PAUSED);
-      rig.publish(messages.subList(1_800 + 200 * round, 2_000 + 200 * round)); // takes a while
+      rig.publish(messages.subList(5_800 + 200 * round, 6_000 + 200 * round)); // takes a while
       assertThat(handled.begun()).as("begun while paused").isEqualTo(begun);
       consumer.resume();
     }
 
-    until(() -> consumer.status().accepted() == 3_000);
+    until(() -> consumer.status().accepted() == 7_000);
     handled.assertOnceEach(messages);
     assertAllSettled(consumer);
   }
