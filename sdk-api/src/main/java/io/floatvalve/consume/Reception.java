@@ -51,6 +51,7 @@ final class Reception {
   private static final long LATE_NANOS = 500_000_000L;
   private static final int MOST_LATE = 10_000;
   private static final long TELL_EVERY_NANOS = 1_000_000_000L;
+  private static final long SHORT_LIFE_NANOS = 5_000_000_000L;
   private static final long FIRST_BACKOFF_MILLIS = 100;
   private static final long LAST_BACKOFF_MILLIS = 10_000;
 
@@ -124,6 +125,7 @@ final class Reception {
   private long reopened;
 
   // by the loop alone
+  private int shortLived;
   private int quiet;
   private long progressNanos = System.nanoTime();
   private long takenAtProgress;
@@ -204,6 +206,7 @@ final class Reception {
             slots,
             permits(),
             settings.permits().most(),
+            settings.permits().maxBytes(),
             settings.retryDelays(),
             settings.deadLetter(),
             next.epoch,
@@ -265,7 +268,13 @@ final class Reception {
     }
     wake(); // a pull consumer may now hand out again
     if (retryable) {
-      reopen(1);
+      // One that opens and is lost at once, again and again, is not to be opened as fast as it can.
+      shortLived = gone.ageNanos() < SHORT_LIFE_NANOS ? shortLived + 1 : 0;
+      if (shortLived < 2) {
+        reopen(1);
+      } else {
+        loop.later(() -> reopen(1), backoffMillis(shortLived - 1));
+      }
     }
   }
 

@@ -81,6 +81,7 @@ final class LinkRig implements AutoCloseable {
         4,
         4,
         1000,
+        32 << 20,
         List.of(Duration.ofMillis(200)),
         null,
         1,

@@ -111,6 +111,12 @@ final class PulsarLinkTest {
       await().atMost(PATIENCE).until(() -> link.waiting() == 50);
       link.window(10, 0);
       List<Received> held = rig.take(link, 45);
+      await() // until nothing that was granted is under way
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  link.observe().outstanding() == 0
+                      && rig.tap.permitsGranted() == rig.tap.messagesSent());
       rig.tap.clear();
 
       rig.proxy.cut(Cut.RESET);

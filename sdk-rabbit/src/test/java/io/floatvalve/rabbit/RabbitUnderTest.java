@@ -78,12 +78,18 @@ final class RabbitUnderTest implements BrokerUnderTest {
   }
 
   @Override
+  public boolean sendsAgainByItself() {
+    return false;
+  }
+
+  @Override
   public Message invalid() {
     return Message.builder(new byte[1]).address(Address.exchange("", "k".repeat(256))).build();
   }
 
   @Override
   public void kill() {
+    node.syncDeclared(); // a kill is to lose no queue: that is not what is tested
     node.kill();
   }
 
