@@ -82,7 +82,11 @@ final class PulsarRig implements AutoCloseable {
   }
 
   Messaging messaging() {
-    return near.messaging();
+    return messaging(false);
+  }
+
+  Messaging messaging(boolean away) {
+    return (away ? far : near).messaging();
   }
 
   /** Makes a topic that was not there before. */

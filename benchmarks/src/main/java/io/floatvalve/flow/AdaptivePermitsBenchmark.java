@@ -41,7 +41,7 @@ public class AdaptivePermitsBenchmark {
   public int ranEmpty() {
     nanos += 1_000_000;
     taken += 100;
-    return law.ranEmpty(nanos, taken, HANDLER_NANOS);
+    return law.ranEmpty(nanos, taken, 0, 0, HANDLER_NANOS);
   }
 
   /** A tick, with a surplus that goes. */
@@ -49,6 +49,6 @@ public class AdaptivePermitsBenchmark {
   public int tick() {
     nanos += TICK_NANOS;
     taken += 1_000;
-    return law.tick(new PermitLaw.Seen(nanos, taken, 100, false, 100_000));
+    return law.tick(new PermitLaw.Seen(nanos, taken, 0, 100, false, 100_000));
   }
 }

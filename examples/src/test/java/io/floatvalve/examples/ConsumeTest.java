@@ -3,14 +3,18 @@ package io.floatvalve.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.floatvalve.testkit.NeedsPulsar;
+import io.floatvalve.testkit.NeedsRabbit;
 import io.floatvalve.testkit.PulsarNode;
+import io.floatvalve.testkit.RabbitNode;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,7 +24,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ConsumeTest {
   private final StringWriter out = new StringWriter();
   private final StringWriter err = new StringWriter();
+  private final Socket closed = new Socket(); // bound where needed; nobody listens
   @TempDir private Path folder = Path.of("");
+
+  @AfterEach
+  void freeThePort() throws IOException {
+    closed.close();
+  }
 
   private int run(String... args) {
     return Main.run(new PrintWriter(out), new PrintWriter(err), args);
@@ -51,6 +61,21 @@ class ConsumeTest {
     assertThat(err.toString()).contains(option).contains(value).doesNotContain("\tat ");
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "--group,     g",
+    "--admin-uri, http://localhost:8080",
+    "--from,      exchange:e/k",
+    "--from,      queue:",
+    "--uri,       pulsar://localhost",
+  })
+  void onRabbit_whatOnlyPulsarHas_isRefused(String option, String value) {
+    int exit = run("consume", "--broker", "rabbit", "--feed", "1", option, value);
+
+    assertThat(exit).isEqualTo(2);
+    assertThat(err.toString()).contains(option).doesNotContain("\tat ");
+  }
+
   @Test
   void addressOfAnotherBroker_isRefused() {
     assertThat(run("consume", "--from", "t", "--uri", "amqp://localhost")).isEqualTo(2);
@@ -65,10 +90,8 @@ class ConsumeTest {
 
   @Test
   void unreachableBroker_saysWhatWasTried_withoutTheSecret() throws IOException {
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    int port = closed.getLocalPort();
     Path token = folder.resolve("token");
     Files.writeString(token, "s3cret\n");
 
@@ -109,7 +132,7 @@ class ConsumeTest {
             "--handler-time",
             "1ms",
             "--time",
-            "2s",
+            "4s",
             "--uri",
             node.serviceUrl(),
             "--admin-uri",
@@ -121,6 +144,38 @@ class ConsumeTest {
     assertThat(json)
         .content()
         .contains("\"lost_msgs\" : 0", "\"unsettled_msgs\" : 0", "\"in_doubt_msgs\" : 0")
+        .doesNotContain("\"handled_msgs\" : 0");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"none", "key", "total"})
+  @NeedsRabbit
+  void onRabbit_everyMessageFed_isAccountedFor(String order) throws IOException {
+    Path json = folder.resolve("found.json");
+
+    int exit =
+        run(
+            "consume",
+            "--broker",
+            "rabbit",
+            "--feed",
+            "200",
+            "--order",
+            order,
+            "--handler-time",
+            "1ms",
+            "--time",
+            "2s",
+            "--uri",
+            RabbitNode.shared().uri(),
+            "--json",
+            json.toString());
+
+    assertThat(exit).describedAs("%s%s", out, err).isZero();
+    assertThat(json)
+        .content()
+        .contains("\"lost_msgs\" : 0", "\"unsettled_msgs\" : 0", "\"in_doubt_msgs\" : 0")
+        .contains("\"kind\" : \"rabbitmq\"")
         .doesNotContain("\"handled_msgs\" : 0");
   }
 }

@@ -6,9 +6,11 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MainTest {
   private final StringWriter out = new StringWriter();
   private final StringWriter err = new StringWriter();
+  private final Socket closed = new Socket(); // bound where needed; nobody listens
   @TempDir private Path folder = Path.of("");
   private Path file = Path.of("");
 
@@ -26,6 +29,11 @@ class MainTest {
   void aFileOfTwoLines() throws IOException {
     file = folder.resolve("lines.txt");
     Files.writeString(file, "one\ntwo\n");
+  }
+
+  @AfterEach
+  void freeThePort() throws IOException {
+    closed.close();
   }
 
   private int run(String... args) {
@@ -135,10 +143,8 @@ class MainTest {
 
   @Test
   void unreachableBroker_saysWhatWasTriedAndWhy_withoutTheSecret() throws IOException {
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    int port = closed.getLocalPort();
 
     int exit =
         run(

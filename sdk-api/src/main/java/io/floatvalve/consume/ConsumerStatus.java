@@ -28,6 +28,8 @@ import java.time.Duration;
  * @param stale of these taken, never settled because the way they came by was gone
  * @param duplicates of these taken, dropped because the same message was still in a handler
  * @param copiesFailed copies that were not confirmed, and are tried again
+ * @param partlyAcked batches of which some messages are acknowledged and others not, which the
+ *     broker keeps as a whole; -1 where it is not known
  * @param broken messages that arrived and could not be read
  * @param reopened how often the link was opened again
  * @param lastLoss why the last link or connection was lost, or empty
@@ -53,6 +55,7 @@ public record ConsumerStatus(
     long stale,
     long duplicates,
     long copiesFailed,
+    int partlyAcked,
     long broken,
     long reopened,
     String lastLoss) {

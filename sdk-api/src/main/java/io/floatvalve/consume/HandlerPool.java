@@ -61,6 +61,8 @@ final class HandlerPool implements Reception.Crew {
   private final AtomicReference<@Nullable Taken> kept = new AtomicReference<>();
   private volatile boolean full;
   private int busy; // guarded by the reception's lock
+  private long busyNanos; // until busySince; guarded by the reception's lock
+  private long busySince = System.nanoTime(); // guarded by the reception's lock
 
   HandlerPool(
       Reception reception,
@@ -113,6 +115,16 @@ final class HandlerPool implements Reception.Crew {
   @Override
   public int busy() {
     return busy;
+  }
+
+  @Override
+  public long busyNanos(long now) {
+    long nanos = now - busySince;
+    if (nanos > 0) { // times were read before the lock was had
+      busyNanos += nanos * busy;
+      busySince = now;
+    }
+    return busyNanos;
   }
 
   /** Returns how many handlers of this pool the current thread is in. */
@@ -188,7 +200,6 @@ final class HandlerPool implements Reception.Crew {
       if (keeps) {
         kept.lazySet(next);
       }
-      reception.recordWait(next, start);
       Settlement settlement = call(next);
       if (keeps && !kept.compareAndSet(next, null)) {
         seeker = false; // it was taken away meanwhile
@@ -197,18 +208,19 @@ final class HandlerPool implements Reception.Crew {
       if (settlement != null) {
         end = next.claim() ? reception.conclude(next, settlement, settlement.reason()) : null;
         done = next;
-        reception.recordHandled(now - start);
       }
     }
   }
 
   private @Nullable Taken takeInto(long now) {
-    busy++;
+    long unused = busyNanos(now);
+    busy++; // before: taking may let the lock go
     Taken next = reception.take(now);
     if (next == null) {
       busy--;
     } else {
       next.thread = Thread.currentThread();
+      reception.recordWait(next, now);
     }
     boolean all = busy == slots;
     if (full != all) {
@@ -219,6 +231,7 @@ final class HandlerPool implements Reception.Crew {
 
   /** Enters that a handler is through with a message. The lock is held. */
   private void finish(Taken t, @Nullable End end, long now) {
+    long unused = busyNanos(now);
     busy--;
     if (full) {
       full = false;
@@ -227,7 +240,9 @@ final class HandlerPool implements Reception.Crew {
       reception.end(t, end);
     }
     reception.handled(t);
-    reception.held(now - t.startedNanos());
+    long nanos = now - t.startedNanos();
+    reception.held(nanos);
+    reception.recordHandled(nanos);
   }
 
   private boolean isFast() {
@@ -348,7 +363,6 @@ final class HandlerPool implements Reception.Crew {
   private void finishLater(Taken t, Settlement settlement) {
     long now = System.nanoTime();
     End end = t.claim() ? reception.conclude(t, settlement, settlement.reason()) : null;
-    reception.recordHandled(now - t.startedNanos());
     reception.lock.lock();
     try {
       finish(t, end, now);

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 final class Incarnation implements ReceiveLink.Listener {
   private final Reception home;
   final long epoch;
+  private final long madeNanos = System.nanoTime();
   private volatile @Nullable ReceiveLink link;
   private volatile boolean lost;
   private volatile boolean connected = true;
@@ -31,6 +32,11 @@ final class Incarnation implements ReceiveLink.Listener {
 
   boolean isLost() {
     return lost;
+  }
+
+  /** Returns how long ago its opening began. */
+  long ageNanos() {
+    return System.nanoTime() - madeNanos;
   }
 
   boolean isConnected() {

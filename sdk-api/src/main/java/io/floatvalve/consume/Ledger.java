@@ -37,16 +37,16 @@ final class Ledger {
    */
   private @Nullable Taken first;
   private @Nullable Taken last;
-  private final Map<Stage, Count> at = new EnumMap<>(Stage.class);
   private final Map<End, Count> ends = new EnumMap<>(End.class);
+  private int parked;
+  private int handling;
+  private int settling;
+  private long accepted; // the usual end: not in the map
   private long bytes;
   private long taken;
   private long inPlace;
 
   Ledger() {
-    for (Stage each : Stage.values()) {
-      at.put(each, new Count());
-    }
     for (End each : End.values()) {
       ends.put(each, new Count());
     }
@@ -62,7 +62,7 @@ final class Ledger {
       last.next = t;
     }
     last = t;
-    count(at, stage).n++;
+    count(stage, 1);
     bytes += t.size;
     taken++;
   }
@@ -71,8 +71,8 @@ final class Ledger {
     if (t.stage == null) {
       return;
     }
-    count(at, t.stage).n--;
-    count(at, to).n++;
+    count(t.stage, -1);
+    count(to, 1);
     t.stage = to;
   }
 
@@ -81,8 +81,8 @@ final class Ledger {
     if (t.stage == null) {
       return;
     }
-    count(at, t.stage).n--;
-    count(at, Stage.PARKED).n++;
+    count(t.stage, -1);
+    count(Stage.PARKED, 1);
     by.stage = Stage.PARKED;
     by.previous = t.previous;
     by.next = t.next;
@@ -107,7 +107,7 @@ final class Ledger {
     if (t.stage == null) {
       return;
     }
-    count(at, t.stage).n--;
+    count(t.stage, -1);
     bytes -= t.size;
     if (t.previous == null) {
       first = t.next;
@@ -122,7 +122,11 @@ final class Ledger {
     t.stage = null;
     t.previous = null;
     t.next = null;
-    count(ends, end).n++;
+    if (end == End.ACCEPTED) {
+      accepted++;
+    } else {
+      count(end).n++;
+    }
   }
 
   @Nullable Taken oldest() {
@@ -130,11 +134,15 @@ final class Ledger {
   }
 
   int at(Stage stage) {
-    return (int) count(at, stage).n;
+    return switch (stage) {
+      case PARKED -> parked;
+      case HANDLING -> handling;
+      case SETTLING -> settling;
+    };
   }
 
   int unsettled() {
-    return at(Stage.PARKED) + at(Stage.HANDLING) + at(Stage.SETTLING);
+    return parked + handling + settling;
   }
 
   long bytes() {
@@ -150,11 +158,19 @@ final class Ledger {
   }
 
   long ended(End end) {
-    return count(ends, end).n;
+    return end == End.ACCEPTED ? accepted : count(end).n;
   }
 
-  private static <E> Count count(Map<E, Count> counts, E of) {
-    return Objects.requireNonNull(counts.get(of)); // the constructor has put one for each
+  private Count count(End end) {
+    return Objects.requireNonNull(ends.get(end)); // the constructor has put one for each
+  }
+
+  private void count(Stage stage, int change) {
+    switch (stage) {
+      case PARKED -> parked += change;
+      case HANDLING -> handling += change;
+      case SETTLING -> settling += change;
+    }
   }
 
   private static final class Count {

@@ -67,14 +67,14 @@ final class PulledConsumer implements PullConsumer, Reception.Crew, ConsumeSide.
     reception.lock.lock();
     try {
       next = reception.takeOut(now);
+      if (next != null) {
+        reception.recordWait(next, now);
+      }
     } finally {
       reception.lock.unlock();
     }
     if (reception.isWindowDue()) {
       reception.tellWindow();
-    }
-    if (next != null) {
-      reception.recordWait(next, now);
     }
     return next;
   }
@@ -92,6 +92,11 @@ final class PulledConsumer implements PullConsumer, Reception.Crew, ConsumeSide.
   @Override
   public int busy() {
     return 0;
+  }
+
+  @Override
+  public long busyNanos(long now) {
+    return 0; // who has received a message is not known to be at work
   }
 
   @Override

@@ -5,8 +5,8 @@ import io.floatvalve.consume.Ledger.End;
 import io.floatvalve.consume.Ledger.Stage;
 import io.floatvalve.event.Event;
 import io.floatvalve.flow.PermitLaw;
-import io.floatvalve.latency.LatencyRecorder;
 import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.latency.LatencyTally;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
@@ -51,6 +51,7 @@ final class Reception {
   private static final long LATE_NANOS = 500_000_000L;
   private static final int MOST_LATE = 10_000;
   private static final long TELL_EVERY_NANOS = 1_000_000_000L;
+  private static final long SHORT_LIFE_NANOS = 5_000_000_000L;
   private static final long FIRST_BACKOFF_MILLIS = 100;
   private static final long LAST_BACKOFF_MILLIS = 10_000;
 
@@ -66,6 +67,9 @@ final class Reception {
 
     /** Returns how many handlers have not returned. The lock is held. */
     int busy();
+
+    /** Returns how long handlers were at work so far, all together. The lock is held. */
+    long busyNanos(long now);
   }
 
   /*
@@ -96,7 +100,6 @@ final class Reception {
 
   private volatile @Nullable Incarnation current; // written under lock
   private volatile @Nullable Crew crew;
-  private volatile @Nullable Latencies latencies; // large: not before the first message
   private volatile boolean windowDue;
   private volatile boolean stirred;
   private volatile String lastLoss = "";
@@ -104,6 +107,7 @@ final class Reception {
   private volatile long tickNanos = System.nanoTime(); // a clock that costs nothing, to 50 ms
 
   // guarded by lock
+  private @Nullable Latencies latencies; // not before the first message: many consumers idle
   private final Set<Object> late = new LinkedHashSet<>();
   private @Nullable Taken heldOver;
   private boolean started;
@@ -121,6 +125,7 @@ final class Reception {
   private long reopened;
 
   // by the loop alone
+  private int shortLived;
   private int quiet;
   private long progressNanos = System.nanoTime();
   private long takenAtProgress;
@@ -201,6 +206,7 @@ final class Reception {
             slots,
             permits(),
             settings.permits().most(),
+            settings.permits().maxBytes(),
             settings.retryDelays(),
             settings.deadLetter(),
             next.epoch,
@@ -262,7 +268,13 @@ final class Reception {
     }
     wake(); // a pull consumer may now hand out again
     if (retryable) {
-      reopen(1);
+      // One that opens and is lost at once, again and again, is not to be opened as fast as it can.
+      shortLived = gone.ageNanos() < SHORT_LIFE_NANOS ? shortLived + 1 : 0;
+      if (shortLived < 2) {
+        reopen(1);
+      } else {
+        loop.later(() -> reopen(1), backoffMillis(shortLived - 1));
+      }
     }
   }
 
@@ -421,7 +433,7 @@ final class Reception {
         int before = law.permits();
         if (before < settings.permits().most()
             && 2 * beside < before // else messages wait here, not handlers for them
-            && law.ranEmpty(System.nanoTime(), ledger.taken(), handlerNanos) != before) {
+            && ranEmpty() != before) {
           windowDue = true;
         }
         return null;
@@ -440,6 +452,17 @@ final class Reception {
     heldOver = null;
     ledger.enter(next, Stage.PARKED);
     return next;
+  }
+
+  private int ranEmpty() {
+    Crew working = crew;
+    long now = System.nanoTime();
+    return law.ranEmpty(
+        now,
+        ledger.taken(),
+        ledger.unsettled(),
+        working == null ? 0 : working.busyNanos(now),
+        handlerNanos);
   }
 
   /** Decides whether a message that was just taken can be handled at once. */
@@ -591,13 +614,13 @@ final class Reception {
     return switch (settlement.kind()) {
       case ACCEPT -> ends(t, by.link().ack(t.received), End.ACCEPTED);
       case RETRY -> {
-        if (t.attempt >= settings.maxAttempts()) {
-          yield reject(t, "attempt " + t.attempt + " was the last: " + reason);
+        if (t.attempt() >= settings.maxAttempts()) {
+          yield reject(t, "attempt " + t.attempt() + " was the last: " + reason);
         }
         Duration delay = settlement.delay();
-        Duration wait = delay == null ? settings.delayAfter(t.attempt) : delay;
+        Duration wait = delay == null ? settings.delayAfter(t.attempt()) : delay;
         if (!ordered && by.link().traits().copies()) {
-          copy(t, new Copy(false, t.attempt, wait, reason, Instant.now()));
+          copy(t, new Copy(false, t.attempt(), wait, reason, Instant.now()));
         } else {
           yield retryInPlace(t, wait);
         }
@@ -616,10 +639,10 @@ final class Reception {
   }
 
   private @Nullable End reject(Taken t, String reason) {
-    tell(new Event.Rejected(Instant.now(), who, t.received.describe(), t.attempt, reason));
+    tell(new Event.Rejected(Instant.now(), who, t.received.describe(), t.attempt(), reason));
     ReceiveLink link = t.by.link();
     if (link.traits().deadLetters()) {
-      copy(t, new Copy(true, t.attempt, Duration.ZERO, reason, Instant.now()));
+      copy(t, new Copy(true, t.attempt(), Duration.ZERO, reason, Instant.now()));
       return null;
     }
     return ends(t, link.reject(t.received), End.REJECTED);
@@ -784,37 +807,29 @@ final class Reception {
     return handlerNanos;
   }
 
+  /** Notes how long a message waited here. The lock is held. */
   void recordWait(Taken t, long now) {
     latencies().waited.record(Math.max(0, now - t.received.arrivedNanos()));
   }
 
+  /** Notes that a handler is through with a message. The lock is held. */
   void recordHandled(long nanos) {
     latencies().handled.record(nanos);
   }
 
   private Latencies latencies() {
     Latencies now = latencies;
-    return now == null ? firstLatencies() : now;
-  }
-
-  private Latencies firstLatencies() {
-    lock.lock();
-    try {
-      Latencies now = latencies;
-      if (now == null) {
-        now = new Latencies();
-        latencies = now;
-      }
-      return now;
-    } finally {
-      lock.unlock();
+    if (now == null) {
+      now = new Latencies();
+      latencies = now;
     }
+    return now;
   }
 
   /** How long messages waited here, and were handled. */
   private static final class Latencies {
-    private final LatencyRecorder waited = new LatencyRecorder("arrived-started");
-    private final LatencyRecorder handled = new LatencyRecorder("started-handled");
+    private final LatencyTally waited = new LatencyTally("arrived-started");
+    private final LatencyTally handled = new LatencyTally("started-handled");
   }
 
   boolean isWindowDue() {
@@ -912,7 +927,9 @@ final class Reception {
         progressNanos = now;
       }
       int least = leastWaiting == Integer.MAX_VALUE ? -1 : leastWaiting;
-      law.tick(new PermitLaw.Seen(now, taken, least, ranEmpty, seen.waitingBytes()));
+      law.tick(
+          new PermitLaw.Seen(
+              now, taken, working.busyNanos(now), least, ranEmpty, seen.waitingBytes()));
       leastWaiting = Integer.MAX_VALUE;
       ranEmpty = false;
       boolean stuck = now - progressNanos > SLOW_NANOS;
@@ -931,7 +948,9 @@ final class Reception {
               && seen.waiting() > keep
               && by.link().traits().givesBack()
               && now - givenBackNanos >= GIVE_BACK_EVERY_NANOS;
-      if (slow) {
+      if (slow && stuck) {
+        law.stuck();
+      } else if (slow) {
         law.turnedSlow();
       }
     } finally {
@@ -1211,8 +1230,13 @@ final class Reception {
   // Telling
 
   LatencySnapshot latency() {
-    Latencies now = latencies;
-    return LatencyRecorder.snapshot(now == null ? List.of() : List.of(now.waited, now.handled));
+    lock.lock();
+    try {
+      Latencies now = latencies;
+      return LatencyTally.snapshot(now == null ? List.of() : List.of(now.waited, now.handled));
+    } finally {
+      lock.unlock();
+    }
   }
 
   ConsumerStatus status() {
@@ -1245,6 +1269,7 @@ final class Reception {
           ledger.ended(End.STALE),
           ledger.ended(End.DUPLICATE),
           copiesFailed,
+          seen == null ? -1 : seen.partlyAcked(),
           brokenBefore + (seen == null ? 0 : seen.broken()),
           reopened,
           lastLoss);

@@ -32,9 +32,9 @@ final class Taken implements Delivery {
   final Incarnation by;
   final Received received;
   final int size;
-  final int attempt;
   final long takenNanos;
   final int era;
+  private final int inPlace; // attempts here, before this one
 
   @SuppressWarnings("unused") // by STATE
   private volatile int state;
@@ -64,9 +64,9 @@ final class Taken implements Delivery {
     this.by = by;
     this.received = received;
     this.size = size;
-    this.attempt = received.attempts() + 1;
     this.takenNanos = nanos;
     this.era = era;
+    this.inPlace = 0;
   }
 
   /** The next attempt, in place. */
@@ -75,7 +75,7 @@ final class Taken implements Delivery {
     this.by = before.by;
     this.received = before.received;
     this.size = before.size;
-    this.attempt = before.attempt + 1;
+    this.inPlace = before.inPlace + 1;
     this.takenNanos = before.takenNanos;
     this.era = before.era;
     this.before = before;
@@ -118,7 +118,7 @@ final class Taken implements Delivery {
 
   @Override
   public int attempt() {
-    return attempt;
+    return received.attempts() + inPlace + 1;
   }
 
   @Override
@@ -128,7 +128,7 @@ final class Taken implements Delivery {
 
   @Override
   public boolean redelivered() {
-    return attempt > 1 || received.redelivered();
+    return inPlace > 0 || received.attempts() > 0 || received.redelivered();
   }
 
   @Override
@@ -151,6 +151,6 @@ final class Taken implements Delivery {
 
   @Override
   public String toString() {
-    return "Delivery[" + received.describe() + ", attempt " + attempt + "]";
+    return "Delivery[" + received.describe() + ", attempt " + attempt() + "]";
   }
 }

@@ -16,12 +16,20 @@ package io.floatvalve.flow;
  *       faster, would raise the number for ever. The new number is what handlers do in 50 ms (rate
  *       of service × time, Little's law), but at least twice and at most 16 times the old one: the
  *       first bound finds a long round trip, the second mistrusts one short sample.
+ *   <li><b>Only where it pays</b>: the share of their time that handlers stood idle must be more
+ *       than what the permits are of half a second of work. Where they are a hundredth of that, a
+ *       hundredth of idle time is worth more of them; many slow handlers that end at the same time
+ *       find nothing each time, lose next to nothing by it, and would hoard.
+ *   <li><b>Before the first end</b> of a handler nothing is known of their speed: never more than
+ *       there are handlers without a message.
  *   <li><b>Never above</b> what handlers do in half a second, whatever the evidence: what waits
  *       longer than that had better wait at the broker, where siblings can have it.
  *   <li><b>Shrink</b>, at a tick, when no handler found the queue empty since the last one and its
  *       least length was more than 50 ms of work: that surplus stood there without use, and goes.
  *   <li><b>No progress is no evidence</b>: while nothing is taken, nothing shrinks. A handler that
  *       hangs for seconds says nothing about the speed after it, and full speed is wanted at once.
+ *       If what waits is given back meanwhile, the number is put aside, and holds again with the
+ *       first message taken; unless they hang again before as many were taken.
  *   <li><b>Bytes</b>: never more than the budget holds of messages as large as the largest of late.
  *       If what waits is over the budget all the same, the least number until it is not.
  * </ol>
@@ -35,6 +43,7 @@ final class AdaptivePermits implements PermitLaw {
   private static final double LONGEST_SECONDS = 0.5;
   private static final long EVIDENCE_NANOS = 500_000_000L;
   private static final double RATE_FALL = 0.3;
+  private static final long NEVER = Long.MIN_VALUE / 2;
 
   private final PermitPolicy policy;
   private final int workers;
@@ -43,6 +52,10 @@ final class AdaptivePermits implements PermitLaw {
   private double perSecond; // taken; rises at once, falls slowly
   private long takenAtChange;
   private long nanosAtChange;
+  private long busyAtChange;
+  private int putAside; // what holds again after handlers were stuck, or 0
+  private long takenAtStuck = NEVER;
+  private long takenNow;
   private boolean begun;
   private long takenAtTick;
   private long nanosAtTick;
@@ -65,24 +78,50 @@ final class AdaptivePermits implements PermitLaw {
   }
 
   @Override
-  public int ranEmpty(long nanos, long taken, double handlerNanos) {
+  public int ranEmpty(long nanos, long taken, int unsettled, long busyNanos, double handlerNanos) {
+    takenNow = taken;
     if (!begun) {
       begun = true;
       nanosAtChange = nanos; // the time before the first message is no trickle
+      busyAtChange = busyNanos;
+    }
+    if (putAside > 0 && taken > takenAtStuck) {
+      permits = Math.max(permits, bounded(Math.min(putAside, longest(handlerNanos))));
+      putAside = 0;
+      evidenceFrom(nanos, taken, busyNanos);
+      return permits;
     }
     if (taken - takenAtChange < permits) {
       if (nanos - nanosAtChange > EVIDENCE_NANOS) {
-        evidenceFrom(nanos, taken);
+        evidenceFrom(nanos, taken, busyNanos);
       }
       return permits;
     }
-    if (nanos - nanosAtChange <= EVIDENCE_NANOS) {
-      double ahead = served(AHEAD_SECONDS, handlerNanos);
-      double wanted = Math.max(2.0 * permits, Math.min(16.0 * permits, ahead));
-      permits = Math.max(permits, bounded(Math.min(wanted, longest(handlerNanos))));
+    long since = nanos - nanosAtChange;
+    if (taken != unsettled && since < Math.min(2 * handlerNanos, EVIDENCE_NANOS / 2.0)) {
+      return permits; // handlers that all began at once all end at once: that is no idleness
     }
-    evidenceFrom(nanos, taken);
+    if (since <= EVIDENCE_NANOS && pays(since, busyNanos - busyAtChange, handlerNanos)) {
+      double wanted = 2.0 * permits;
+      if (taken == unsettled) {
+        wanted = Math.min(wanted, workers - unsettled);
+      } else {
+        double ahead = served(AHEAD_SECONDS, handlerNanos);
+        wanted = Math.max(wanted, Math.min(16.0 * permits, ahead));
+        wanted = Math.min(wanted, longest(handlerNanos));
+      }
+      permits = Math.max(permits, bounded(wanted));
+    }
+    evidenceFrom(nanos, taken, busyNanos);
     return permits;
+  }
+
+  private boolean pays(long nanos, long busyNanos, double handlerNanos) {
+    if (nanos <= 0 || !(handlerNanos > 0)) {
+      return true; // nothing is known that speaks against it
+    }
+    double idle = 1 - busyNanos / ((double) nanos * workers);
+    return idle > permits / served(LONGEST_SECONDS, handlerNanos);
   }
 
   @Override
@@ -93,6 +132,7 @@ final class AdaptivePermits implements PermitLaw {
     ticked = true;
     nanosAtTick = seen.nanos();
     takenAtTick = seen.taken();
+    takenNow = seen.taken();
     if (seen.waitingBytes() > policy.maxBytes()) {
       return shrinkTo(policy.least(), seen);
     }
@@ -114,7 +154,8 @@ final class AdaptivePermits implements PermitLaw {
   private int shrinkTo(int wanted, Seen seen) {
     if (wanted < permits) {
       permits = wanted;
-      evidenceFrom(seen.nanos(), seen.taken()); // what came before tells nothing of fewer permits
+      // What came before tells nothing of fewer permits.
+      evidenceFrom(seen.nanos(), seen.taken(), seen.busyNanos());
     }
     return permits;
   }
@@ -123,12 +164,26 @@ final class AdaptivePermits implements PermitLaw {
   public int turnedSlow() {
     permits = policy.least();
     perSecond = 0;
+    putAside = 0;
     return permits;
   }
 
-  private void evidenceFrom(long nanos, long taken) {
+  @Override
+  public int stuck() {
+    int before = permits;
+    boolean worked = takenNow - takenAtStuck >= before;
+    int unused = turnedSlow();
+    if (worked) {
+      putAside = before;
+    }
+    takenAtStuck = takenNow;
+    return permits;
+  }
+
+  private void evidenceFrom(long nanos, long taken, long busyNanos) {
     nanosAtChange = nanos;
     takenAtChange = taken;
+    busyAtChange = busyNanos;
   }
 
   private double longest(double handlerNanos) {

@@ -22,7 +22,7 @@ final class FixedPermits implements PermitLaw {
   }
 
   @Override
-  public int ranEmpty(long nanos, long taken, double handlerNanos) {
+  public int ranEmpty(long nanos, long taken, int unsettled, long busyNanos, double handlerNanos) {
     return permits;
   }
 
@@ -37,6 +37,11 @@ final class FixedPermits implements PermitLaw {
 
   @Override
   public int turnedSlow() {
+    return permits;
+  }
+
+  @Override
+  public int stuck() {
     return permits;
   }
 }

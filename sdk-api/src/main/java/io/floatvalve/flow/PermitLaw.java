@@ -16,11 +16,14 @@ public sealed interface PermitLaw permits AdaptivePermits, FixedPermits {
    *
    * @param nanos now, by any clock that only goes on
    * @param taken how many messages were taken so far
+   * @param unsettled how many of them are not settled
+   * @param busyNanos how long handlers were at work so far, all together; zero where that is not
+   *     known
    * @param handlerNanos how long a handler holds a message, smoothed; zero, negative or NaN while
    *     that is not known
    * @return {@link #permits()}
    */
-  int ranEmpty(long nanos, long taken, double handlerNanos);
+  int ranEmpty(long nanos, long taken, int unsettled, long busyNanos, double handlerNanos);
 
   /**
    * Learns how things stand, some 50 ms after the last time.
@@ -37,14 +40,29 @@ public sealed interface PermitLaw permits AdaptivePermits, FixedPermits {
   int turnedSlow();
 
   /**
+   * Learns that all handlers have been at the same messages for so long that what waits is given
+   * back. How fast they are after that is not known.
+   *
+   * @return {@link #permits()}
+   */
+  int stuck();
+
+  /**
    * How things stand at a tick.
    *
    * @param nanos now, by the clock of {@link #ranEmpty}
    * @param taken how many messages were taken so far
    * @param leastWaiting the least number that was waiting when a handler looked, since the last
    *     tick; -1 if none looked
+   * @param busyNanos as in {@link #ranEmpty}
    * @param ranEmpty whether a handler found nothing since the last tick
    * @param waitingBytes payloads that wait now
    */
-  record Seen(long nanos, long taken, int leastWaiting, boolean ranEmpty, long waitingBytes) {}
+  record Seen(
+      long nanos,
+      long taken,
+      long busyNanos,
+      int leastWaiting,
+      boolean ranEmpty,
+      long waitingBytes) {}
 }

@@ -14,9 +14,9 @@ import org.HdrHistogram.Recorder;
  * LatencySnapshot.Stage#clamped() clamped}.
  */
 public final class LatencyRecorder {
-  private static final long LOWEST_NANOS = 1_000;
-  private static final long HIGHEST_NANOS = 3_600_000_000_000L;
-  private static final int DIGITS = 2;
+  static final long LOWEST_NANOS = 1_000;
+  static final long HIGHEST_NANOS = 3_600_000_000_000L;
+  static final int DIGITS = 2;
 
   private final Recorder recorder = new Recorder(LOWEST_NANOS, HIGHEST_NANOS, DIGITS);
   private final Histogram total =

@@ -76,6 +76,8 @@ public interface Broker {
    * @param slots how many messages may be in handlers at a time
    * @param permits what the first {@link ReceiveLink#window} will ask for
    * @param maxPermits what it will ask for at most
+   * @param maxBytes how many bytes of payload may wait, and as many again be in handlers; for a
+   *     link whose grants also cover what handlers hold
    * @param retryDelays the delays that retries will ask for, ascending; may be empty
    * @param deadLetter where dead letters go; null for the adapter's usual place, or the broker's
    *     own means
@@ -90,6 +92,7 @@ public interface Broker {
       int slots,
       int permits,
       int maxPermits,
+      long maxBytes,
       List<Duration> retryDelays,
       @Nullable Address deadLetter,
       long epoch,

@@ -85,10 +85,10 @@ public interface ReceiveLink {
   boolean reject(Received message);
 
   /**
-   * Gives messages back that were taken and never handled, for another consumer or a later time. On
-   * RabbitMQ a nack with requeue, the last one first, so that the queue has them in order again;
-   * never a reject, which counts as a failure. On Pulsar a redelivery request for these ids where
-   * {@link Traits#givesBack} is true, else nothing: closing gives them back.
+   * Gives messages back that were taken and never handled, for another consumer or a later time,
+   * where {@link Traits#givesBack} is true; else nothing: closing gives them back. On RabbitMQ a
+   * nack with requeue, never a reject, which counts as a failure; on Pulsar a redelivery request
+   * for these ids.
    *
    * @param messages in the order in which they were taken
    */

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.IntFunction;
@@ -45,6 +46,9 @@ final class FakeBroker implements Broker {
   boolean namesMessages = true;
   boolean countsDeliveries = true;
   private int fed;
+
+  private volatile @Nullable CountDownLatch untilTicks;
+  private final CountDownLatch ticksStopped = new CountDownLatch(1);
 
   /** A copy, and the message it was made of. */
   record Sent(int id, ReceiveLink.Copy copy, ReceiveLink.CopyDone done) {}
@@ -88,6 +92,34 @@ final class FakeBroker implements Broker {
 
   void feed(int count) {
     feed(count, 100, id -> null);
+  }
+
+  /**
+   * Stops the ticks of all consumers, until {@link #goOnTicking}: the loop hangs where it looks how
+   * a link stands, which it does within a second.
+   */
+  void stopTicks() throws InterruptedException {
+    untilTicks = new CountDownLatch(1);
+    ticksStopped.await();
+  }
+
+  void goOnTicking() {
+    CountDownLatch until = untilTicks;
+    if (until != null) {
+      until.countDown();
+    }
+  }
+
+  private void lookAfter() {
+    CountDownLatch until = untilTicks;
+    if (until != null && Thread.currentThread().getName().equals("floatvalve-permits")) {
+      ticksStopped.countDown();
+      try {
+        until.await();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 
   synchronized FakeLink link() {
@@ -162,7 +194,6 @@ final class FakeBroker implements Broker {
     int mostWaiting;
     int windows;
     boolean flushed;
-    private int looks;
 
     private FakeLink(Listener listener) {
       this.listener = listener;
@@ -230,8 +261,8 @@ final class FakeBroker implements Broker {
 
     @Override
     public Observation observe() {
+      lookAfter();
       synchronized (FakeBroker.this) {
-        looks++;
         return new Observation(
             !gone,
             permits,
@@ -242,13 +273,6 @@ final class FakeBroker implements Broker {
             received,
             0,
             -1);
-      }
-    }
-
-    /** Returns how often somebody has looked how it stands. */
-    int looks() {
-      synchronized (FakeBroker.this) {
-        return looks;
       }
     }
 

@@ -15,11 +15,23 @@ final class AdaptivePermitsTest {
   private static final long TICK = 50_000_000L;
 
   private static AdaptivePermits law(int workers) {
-    return new AdaptivePermits(PermitPolicy.adaptive(), workers);
+    return begun(PermitPolicy.adaptive(), workers);
+  }
+
+  /** One whose handlers found nothing at the beginning of time. */
+  private static AdaptivePermits begun(PermitPolicy policy, int workers) {
+    AdaptivePermits law = new AdaptivePermits(policy, workers);
+    law.ranEmpty(0, 0, 0, 0, 0);
+    return law;
+  }
+
+  /** Handlers were hardly at work, and everything is settled. */
+  private static int ranEmpty(AdaptivePermits law, long nanos, long taken, double handlerNanos) {
+    return law.ranEmpty(nanos, taken, 0, 0, handlerNanos);
   }
 
   private static Seen seen(long nanos, long taken, int least, boolean empty, long bytes) {
-    return new Seen(nanos, taken, least, empty, bytes);
+    return new Seen(nanos, taken, 0, least, empty, bytes);
   }
 
   @Test
@@ -33,14 +45,14 @@ final class AdaptivePermitsTest {
   void runningEmpty_beforeAllPermitsWereUsed_growsNothing() {
     AdaptivePermits law = law(1);
 
-    assertThat(law.ranEmpty(0, 3, 1_000)).isEqualTo(4);
+    assertThat(ranEmpty(law, 0, 3, 1_000)).isEqualTo(4);
   }
 
   @Test
   void runningEmpty_growsToWhatHandlersDoAhead_atMostSixteenfold() {
-    assertThat(law(1).ranEmpty(0, 4, 5_000_000)).isEqualTo(10);
-    assertThat(law(1).ranEmpty(0, 4, 1_000)).isEqualTo(64);
-    assertThat(law(2).ranEmpty(0, 4, 5_000_000)).isEqualTo(20);
+    assertThat(ranEmpty(law(1), TICK, 4, 5_000_000)).isEqualTo(10);
+    assertThat(ranEmpty(law(1), TICK, 4, 1_000)).isEqualTo(64);
+    assertThat(ranEmpty(law(2), TICK, 4, 5_000_000)).isEqualTo(20);
   }
 
   @ParameterizedTest
@@ -48,8 +60,8 @@ final class AdaptivePermitsTest {
   void handlerTimeThatIsNotKnown_doubles(double handlerNanos) {
     AdaptivePermits law = law(1);
 
-    assertThat(law.ranEmpty(0, 4, handlerNanos)).isEqualTo(8);
-    assertThat(law.ranEmpty(1, 12, handlerNanos)).isEqualTo(16);
+    assertThat(ranEmpty(law, 0, 4, handlerNanos)).isEqualTo(8);
+    assertThat(ranEmpty(law, 1, 12, handlerNanos)).isEqualTo(16);
   }
 
   @Test
@@ -57,7 +69,7 @@ final class AdaptivePermitsTest {
     AdaptivePermits law = law(1);
 
     for (int i = 0; i < 1_000; i++) {
-      law.ranEmpty(i * 1_000_000_000L, i, 1_000);
+      ranEmpty(law, i * 1_000_000_000L, i, 1_000);
     }
 
     assertThat(law.permits()).isLessThanOrEqualTo(8);
@@ -66,10 +78,10 @@ final class AdaptivePermitsTest {
   @Test
   void smallBursts_farApart_growNothing() {
     AdaptivePermits law = law(1);
-    law.ranEmpty(0, 0, 1_000);
+    ranEmpty(law, 0, 0, 1_000);
 
     for (int i = 1; i < 100; i++) {
-      law.ranEmpty(i * 2_000_000_000L, i * 4L, 1_000);
+      ranEmpty(law, i * 2_000_000_000L, i * 4L, 1_000);
     }
 
     assertThat(law.permits()).isEqualTo(4);
@@ -82,7 +94,7 @@ final class AdaptivePermitsTest {
 
     for (int i = 1; i < 100; i++) {
       taken += law.permits();
-      law.ranEmpty(i, taken, 50_000_000);
+      ranEmpty(law, i * 2 * TICK, taken, 50_000_000);
     }
 
     assertThat(law.permits()).isEqualTo(10);
@@ -143,10 +155,10 @@ final class AdaptivePermitsTest {
 
   @Test
   void bytes_capByTheLargestOfLate_andOverTheBudgetOnlyTheLeastIsLeft() {
-    AdaptivePermits law = new AdaptivePermits(PermitPolicy.adaptive().withMaxBytes(1_000_000), 1);
+    AdaptivePermits law = begun(PermitPolicy.adaptive().withMaxBytes(1_000_000), 1);
     law.taken(100_000);
 
-    law.ranEmpty(0, 4, 1_000);
+    ranEmpty(law, TICK, 4, 1_000);
     assertThat(law.permits()).isEqualTo(10);
 
     law.tick(seen(0, 10, -1, true, 1_000_001));
@@ -169,7 +181,7 @@ final class AdaptivePermitsTest {
     AdaptivePermits law = law(1);
     law.taken(0);
 
-    law.ranEmpty(0, 4, 1_000);
+    ranEmpty(law, TICK, 4, 1_000);
 
     assertThat(law.permits()).isEqualTo(64);
   }
@@ -186,11 +198,11 @@ final class AdaptivePermitsTest {
     for (int i = 0; i < 20_000; i++) {
       nanos += random.nextInt(100_000_000) - 1_000_000;
       taken += random.nextInt(1_000);
-      switch (random.nextInt(4)) {
+      switch (random.nextInt(5)) {
         case 0 -> law.taken(random.nextInt(200_000));
         case 1 ->
-            law.ranEmpty(
-                nanos, taken, random.nextInt(10) == 0 ? Double.NaN : random.nextGaussian());
+            ranEmpty(
+                law, nanos, taken, random.nextInt(10) == 0 ? Double.NaN : random.nextGaussian());
         case 2 ->
             law.tick(
                 seen(
@@ -199,10 +211,68 @@ final class AdaptivePermitsTest {
                     random.nextInt(2_000) - 1,
                     random.nextBoolean(),
                     random.nextInt(200_000)));
-        default -> law.turnedSlow();
+        case 3 -> law.turnedSlow();
+        default -> law.stuck();
       }
       assertThat(law.permits()).isBetween(3, 500);
     }
+  }
+
+  @Test
+  void beforeTheFirstEnd_notMoreThanThereAreHandlersWithoutAMessage() {
+    AdaptivePermits law = law(16);
+
+    assertThat(law.ranEmpty(0, 4, 4, 0, 0)).isEqualTo(8);
+    assertThat(law.ranEmpty(1, 12, 12, 0, 0)).isEqualTo(8);
+  }
+
+  @Test
+  void handlersThatHardlyWait_areNotGivenMore() {
+    AdaptivePermits law = law(16); // at 50 ms, 4 permits are a fortieth of half a second of work
+    law.ranEmpty(0, 0, 0, 0, 50_000_000);
+
+    assertThat(law.ranEmpty(100_000_000, 32, 8, 16 * 98_000_000L, 50_000_000)).isEqualTo(4);
+    assertThat(law.ranEmpty(200_000_000, 64, 8, 16 * (98 + 90) * 1_000_000L, 50_000_000))
+        .isEqualTo(16);
+  }
+
+  @Test
+  void lessThanTwiceTheHandlersTime_isNoEvidence() {
+    AdaptivePermits law = law(16); // those that began at once end at once, and wait at once
+
+    assertThat(law.ranEmpty(99_000_000, 32, 8, 0, 50_000_000)).isEqualTo(4);
+    assertThat(law.ranEmpty(100_000_000, 32, 8, 0, 50_000_000)).isEqualTo(16);
+  }
+
+  @Test
+  void stuckHandlers_getBackWhatTheyHad_withTheFirstMessage() {
+    AdaptivePermits law = grown();
+    long taken = 100_000;
+    law.tick(seen(0, taken, -1, false, 0));
+    assertThat(law.stuck()).isEqualTo(2);
+    assertThat(ranEmpty(law, 1, taken, 100)).isEqualTo(2);
+
+    assertThat(ranEmpty(law, 2, taken + 1, 100)).isEqualTo(1_000);
+  }
+
+  @Test
+  void handlersThatAreStuckAgain_startFromTheLeast() {
+    AdaptivePermits law = grown();
+    long taken = 100_000;
+    law.tick(seen(0, taken, -1, false, 0));
+    law.stuck();
+    ranEmpty(law, TICK, taken + 1, 100);
+    law.stuck();
+
+    assertThat(ranEmpty(law, 2 * TICK, taken + 3, 100)).isEqualTo(32);
+  }
+
+  @Test
+  void handlersThatTurnedSlow_getNothingBack() {
+    AdaptivePermits law = grown();
+    law.turnedSlow();
+
+    assertThat(ranEmpty(law, 6 * TICK, 100_000, 1_000_000_000)).isEqualTo(4);
   }
 
   private static AdaptivePermits grown() {
@@ -210,7 +280,7 @@ final class AdaptivePermitsTest {
     long taken = 0;
     for (int i = 0; i < 10; i++) {
       taken += law.permits();
-      law.ranEmpty(i, taken, 100);
+      ranEmpty(law, (i + 1) * 1_000L, taken, 100);
     }
     assertThat(law.permits()).isEqualTo(1_000);
     return law;
@@ -250,6 +320,18 @@ final class AdaptivePermitsTest {
     simulation.run(20_000_000_000L);
 
     assertThat(simulation.mostQueued).isLessThanOrEqualTo(8);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1", "20"})
+  void simulation_manySlowHandlersHoldFew_andLoseLittle(long roundTripMillis) {
+    Simulation simulation = new Simulation(16, roundTripMillis * 1_000_000);
+    simulation.handlerNanos = 50_000_000;
+
+    simulation.run(20_000_000_000L);
+
+    assertThat(simulation.mostQueued).isLessThanOrEqualTo(8);
+    assertThat(simulation.done / (16 * 20 / 0.05)).isGreaterThan(0.9);
   }
 
   @Test
@@ -298,6 +380,7 @@ final class AdaptivePermitsTest {
     private double mean;
     private long taken;
     private long done;
+    private long begun; // nanoseconds of work
     private int granted; // on the way, or queued
     private int least = Integer.MAX_VALUE;
     private boolean empty;
@@ -321,7 +404,16 @@ final class AdaptivePermitsTest {
       }
     }
 
+    private int unsettled() {
+      return (int) freeAt.stream().filter(each -> each > now).count();
+    }
+
+    private long busyNanos() {
+      return begun - freeAt.stream().mapToLong(each -> Math.max(0, each - now)).sum();
+    }
+
     private void stall(long nanos) {
+      begun += nanos;
       long first = freeAt.remove();
       freeAt.add(Math.max(first, now) + nanos);
     }
@@ -342,7 +434,7 @@ final class AdaptivePermitsTest {
             if (!looked) {
               looked = true;
               empty = true;
-              law.ranEmpty(now, taken, mean);
+              law.ranEmpty(now, taken, unsettled(), busyNanos(), mean);
               grant();
             }
             break;
@@ -356,6 +448,7 @@ final class AdaptivePermitsTest {
           law.taken(100);
           freeAt.remove();
           freeAt.add(now + handlerNanos);
+          begun += handlerNanos;
           mean =
               mean == 0
                   ? handlerNanos
@@ -365,8 +458,13 @@ final class AdaptivePermitsTest {
         if (now >= nextTick) {
           nextTick += TICK;
           law.tick(
-              seen(
-                  now, taken, least == Integer.MAX_VALUE ? -1 : least, empty, queue.size() * 100L));
+              new Seen(
+                  now,
+                  taken,
+                  busyNanos(),
+                  least == Integer.MAX_VALUE ? -1 : least,
+                  empty,
+                  queue.size() * 100L));
           least = Integer.MAX_VALUE;
           empty = false;
           grant();

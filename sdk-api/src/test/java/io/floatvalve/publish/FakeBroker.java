@@ -12,6 +12,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** A broker in memory that answers when a test says so. */
@@ -58,6 +59,7 @@ final class FakeBroker implements Broker {
     volatile long lastSequence;
     volatile @Nullable IOException failure;
     volatile @Nullable CountDownLatch hang;
+    volatile @Nullable LongConsumer answer; // called with each sequence once it is sent
     volatile int hurried;
     volatile boolean closed;
     volatile boolean aborted;
@@ -93,6 +95,10 @@ final class FakeBroker implements Broker {
       sent.add(message);
       if (confirmAtOnce) {
         listener.confirmed(sequence, false, null);
+      }
+      LongConsumer now = answer;
+      if (now != null) {
+        now.accept(sequence);
       }
     }
 

@@ -34,6 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -42,6 +43,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class WindowedPublisherTest {
+  private static final Set<Thread.State> WAITING =
+      Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
+
   private final FakeBroker broker = new FakeBroker();
   private final List<Event> events = new CopyOnWriteArrayList<>();
   private final PublishSide side = new PublishSide(broker, events::add);
@@ -60,7 +64,29 @@ class WindowedPublisherTest {
   }
 
   private static PublishOutcome outcome(CompletableFuture<PublishOutcome> future) throws Exception {
-    return future.get(10, TimeUnit.SECONDS);
+    return future.get(20, TimeUnit.SECONDS);
+  }
+
+  /** Runs it on a thread of its own; returns when that waits. */
+  private static <T> CompletableFuture<T> waiting(Supplier<T> work) {
+    var result = new CompletableFuture<T>();
+    Thread thread =
+        new Thread(
+            () -> {
+              var unused = result.completeAsync(work, Runnable::run);
+            });
+    thread.setDaemon(true);
+    thread.start();
+    await().until(() -> WAITING.contains(thread.getState()));
+    return result;
+  }
+
+  private static CompletableFuture<Boolean> waiting(Runnable work) {
+    return waiting(
+        () -> {
+          work.run();
+          return true;
+        });
   }
 
   @Test
@@ -122,15 +148,12 @@ class WindowedPublisherTest {
 
   @Test
   void disconnectedLink_isSentNothing_keepsWhatIsInFlight_andGoesOnWhereItWas() throws Exception {
-    var publisher = side.open(settings().withMaxWait(Duration.ofMillis(300)));
+    var publisher = side.open(settings());
     var link = broker.nextLink();
     var inFlight = publisher.publish(text("sent"));
     link.awaitSent(1);
 
     link.listener.disconnected("cable");
-    NotSent waited = (NotSent) outcome(publisher.publish(text("waits too long")));
-    assertThat(waited.reason()).isEqualTo(NotSent.Reason.RECOVERING);
-    assertThat(waited.detail()).contains("cable");
     assertThat(publisher.status().state()).isEqualTo(PublisherStatus.State.RECOVERING);
     var waiting = publisher.publish(text("waits"));
     link.listener.reconnected();
@@ -144,6 +167,17 @@ class WindowedPublisherTest {
   }
 
   @Test
+  void disconnectedTooLong_isNotSent_withWhatHeldIt() throws Exception {
+    var publisher = side.open(settings().withMaxWait(Duration.ofMillis(300)));
+    broker.nextLink().listener.disconnected("cable");
+
+    NotSent waited = (NotSent) outcome(publisher.publish(text("waits too long")));
+
+    assertThat(waited.reason()).isEqualTo(NotSent.Reason.RECOVERING);
+    assertThat(waited.detail()).contains("cable");
+  }
+
+  @Test
   void waitingForAnOutcome_hurriesTheLink_alsoForWhatIsSentLater() throws Exception {
     var publisher = side.open(settings().withWindow(WindowPolicy.fixed(1)));
     var link = broker.nextLink();
@@ -152,7 +186,7 @@ class WindowedPublisherTest {
     link.awaitSent(1);
     assertThat(link.hurried).isZero();
 
-    var waiter = CompletableFuture.supplyAsync(second::join);
+    var waiter = waiting(second::join);
     await().until(() -> link.hurried == 1);
     link.listener.confirmed(1, false, null);
     link.awaitSent(1);
@@ -176,6 +210,9 @@ class WindowedPublisherTest {
         .until(
             () -> {
               link.listener.confirmed(0, true, null);
+              while (publisher.status().queued() < 1_000) {
+                var unused = publisher.tryPublish(text("one more"));
+              }
               return publisher.status().window() > 30;
             });
     link.listener.lost(false, "by the test");
@@ -367,8 +404,12 @@ class WindowedPublisherTest {
   void queuedTooLong_isNotSent_withWhatHeldIt() throws Exception {
     var publisher = side.open(settings().withMaxWait(Duration.ofMillis(50)).withMaxInFlight(1));
     var link = broker.nextLink();
-    publisher.publish(text("in flight"));
-    link.awaitSent(1);
+    await()
+        .until(
+            () -> { // a sender that is late may find that it has waited too long, too
+              var unused = publisher.publish(text("in flight"));
+              return link.sent.poll(40, TimeUnit.MILLISECONDS) != null;
+            });
 
     assertThat(notSent(publisher.publish(text("a")))).isEqualTo(NotSent.Reason.QUEUE_FULL);
     link.listener.blocked("low on memory");
@@ -395,6 +436,7 @@ class WindowedPublisherTest {
     var future = publisher.publish(text("a"));
     assertThat(publisher.status().flow()).isEqualTo(PublisherStatus.Flow.BLOCKED);
     assertThat(publisher.status().flowReason()).isEqualTo("low on disk");
+    assertThat(publisher.drain(Duration.ofMillis(100))).isEqualTo(1);
     assertThat(link.all).isEmpty();
     link.listener.unblocked();
     link.awaitSent(1);
@@ -407,17 +449,17 @@ class WindowedPublisherTest {
   @Test
   void confirmTimeout_isUnknown_keepsThePlace_andCountsALateConfirm() throws Exception {
     var publisher =
-        side.open(settings().withConfirmTimeout(Duration.ofSeconds(1)).withMaxInFlight(1));
+        side.open(settings().withConfirmTimeout(Duration.ofSeconds(3)).withMaxInFlight(1));
     var link = broker.nextLink();
     var first = publisher.publish(text("a"));
     link.awaitSent(1);
 
+    // from here to the late confirm there are as many seconds again: then the link is given up
     assertThat(((Unknown) outcome(first)).cause()).isEqualTo(Unknown.Cause.CONFIRM_TIMEOUT);
     assertThat(publisher.status().inFlight()).isEqualTo(1);
+    broker.confirmAtOnce = true;
     var second = publisher.publish(text("b"));
     link.listener.confirmed(1, false, null);
-    link.awaitSent(1);
-    link.listener.confirmed(2, false, null);
 
     assertThat(outcome(second).verdict()).isEqualTo(Verdict.CONFIRMED);
     assertThat(publisher.status().lateConfirms()).isEqualTo(1);
@@ -436,23 +478,21 @@ class WindowedPublisherTest {
     await().until(() -> silent.aborted);
     broker.confirmAtOnce = true;
 
-    assertThat(outcome(publisher.publish(text("b"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+    await() // a sender that is stopped between a send and its confirm may be too late for it
+        .until(() -> outcome(publisher.publish(text("b"))).verdict() == Verdict.CONFIRMED);
     assertThat(next.request.epoch()).isGreaterThan(silent.request.epoch());
     assertThat(events).anyMatch(e -> e instanceof Event.LinkRetired);
   }
 
   @Test
   void blockedLink_isNotRetired() throws Exception {
-    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(500)));
+    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(1_500)));
     var link = broker.nextLink();
+    link.answer = sequence -> link.listener.blocked("low on memory");
     var first = publisher.publish(text("a"));
-    link.awaitSent(1);
-    link.listener.blocked("low on memory");
     assertThat(((Unknown) outcome(first)).detail()).contains("low on memory");
 
-    await()
-        .pollDelay(Duration.ofMillis(1_200))
-        .until(() -> publisher.status().oldestInFlight().toMillis() > 1_000);
+    await().until(() -> publisher.status().oldestInFlight().toMillis() > 3_200);
 
     assertThat(broker.links).hasSize(1);
     link.listener.unblocked(); // the answers of what was blocked need some time, too
@@ -480,16 +520,15 @@ class WindowedPublisherTest {
 
   @Test
   void writeThatHangs_endsInOutcomesInTime() throws Exception {
-    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(100)));
+    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(500)));
     var link = broker.nextLink();
+    broker.confirmAtOnce = true; // the one that hangs is never sent
     link.hang = new CountDownLatch(1);
     var first = publisher.publish(text("a"));
     var second = publisher.publish(text("b"));
 
     assertThat(((Unknown) outcome(first)).cause()).isEqualTo(Unknown.Cause.CONFIRM_TIMEOUT);
-    var next = broker.nextLink(); // the silent one was retired, which ends the write
-    next.awaitSent(1);
-    next.listener.confirmed(1, false, null);
+    broker.nextLink().awaitSent(1); // the silent one was retired, which ends the write
 
     assertThat(outcome(second).verdict()).isEqualTo(Verdict.CONFIRMED);
   }
@@ -546,8 +585,7 @@ class WindowedPublisherTest {
     publisher.publish(text("in flight"));
     link.awaitSent(1);
     publisher.publish(text("queued"));
-    var future = CompletableFuture.supplyAsync(() -> publisher.publish(text("waits")));
-    await().until(() -> publisher.status().queued() == 1);
+    var future = waiting(() -> publisher.publish(text("waits")));
     assertThat(future).isNotDone();
 
     broker.confirmAtOnce = true;
@@ -801,7 +839,7 @@ class WindowedPublisherTest {
     link.awaitSent(1);
 
     link.listener.confirmed(1, false, null);
-    outer.get(5, TimeUnit.SECONDS);
+    outer.get(20, TimeUnit.SECONDS);
 
     assertThat(((NotSent) outcome(inner)).reason()).isEqualTo(NotSent.Reason.QUEUE_FULL);
   }
@@ -831,15 +869,14 @@ class WindowedPublisherTest {
     var link = broker.nextLink();
     publishMany(publisher, 3);
     link.awaitSent(3);
-    var drained = CompletableFuture.supplyAsync(() -> publisher.drain(Duration.ofSeconds(10)));
-    await().until(() -> link.lastSequence == 3);
+    var drained = waiting(() -> publisher.drain(Duration.ofSeconds(20)));
     assertThat(drained).isNotDone();
     link.listener.confirmed(2, true, null);
     assertThat(drained).isNotDone();
 
     link.listener.confirmed(3, false, null);
 
-    assertThat(drained.get(10, TimeUnit.SECONDS)).isZero();
+    assertThat(drained.get(20, TimeUnit.SECONDS)).isZero();
     publisher.publish(text("later"));
     assertThat(publisher.drain(Duration.ZERO)).isEqualTo(1);
   }
@@ -869,7 +906,7 @@ class WindowedPublisherTest {
   @Test
   void close_whenAllIsAnswered_isOrderly() throws Exception {
     broker.confirmAtOnce = true;
-    var publisher = side.open(settings());
+    var publisher = side.open(settings().withCloseTimeout(Duration.ofSeconds(20)));
     var link = broker.nextLink();
     var futures = publishMany(publisher, 100);
 
@@ -889,7 +926,7 @@ class WindowedPublisherTest {
     publisher.publish(text("in flight"));
     await().until(() -> publisher.status().inFlight() == 1);
     publisher.publish(text("queued"));
-    var waiting = CompletableFuture.supplyAsync(() -> publisher.publish(text("waits")).join());
+    var waiting = waiting(() -> publisher.publish(text("waits")).join());
     assertThat(waiting).isNotDone();
 
     publisher.close();
@@ -1062,10 +1099,10 @@ class WindowedPublisherTest {
     var link = broker.nextLink();
     var futures = publishMany(publisher, 10);
     link.awaitSent(10);
-    var first = CompletableFuture.runAsync(publisher::close);
+    var first = waiting(publisher::close);
     await().until(() -> publisher.status().state() == PublisherStatus.State.CLOSING);
-    var second = CompletableFuture.runAsync(publisher::close);
-    var third = CompletableFuture.runAsync(side::close);
+    var second = waiting(publisher::close);
+    var third = waiting(side::close);
     await().pollDelay(Duration.ofMillis(100)).until(() -> true);
     assertThat(second).isNotDone();
     assertThat(third).isNotDone();
@@ -1110,7 +1147,7 @@ class WindowedPublisherTest {
     var link = broker.nextLink();
     publishMany(publisher, 11);
     link.awaitSent(1);
-    var waiting = CompletableFuture.supplyAsync(() -> publisher.publish(text("waits")));
+    var waiting = waiting(() -> publisher.publish(text("waits")));
     long tag = 0;
     while (!waiting.isDone()) {
       var unused = publisher.tryPublish(text("tries"));
@@ -1229,17 +1266,23 @@ class WindowedPublisherTest {
     var publisher =
         side.open(
             settings()
-                .withConfirmTimeout(Duration.ofSeconds(1))
+                .withConfirmTimeout(Duration.ofSeconds(3)) // and as many until the link is given up
                 .withMaxInFlight(2)
                 .withRetry(retries(2).afterUnknown()));
     var link = broker.nextLink();
+    var inFlight = new CompletableFuture<Integer>();
+    link.answer =
+        sequence -> {
+          if (sequence == 2) {
+            inFlight.complete(publisher.status().inFlight());
+            link.listener.confirmed(1, false, null);
+            link.listener.nacked(2, false, "full");
+          }
+        };
+
     var future = publisher.publish(text("a"));
-    link.awaitSent(2); // the second after a second
-    assertThat(publisher.status().inFlight()).isEqualTo(2);
 
-    link.listener.confirmed(1, false, null);
-    link.listener.nacked(2, false, "full");
-
+    assertThat(inFlight.get(20, TimeUnit.SECONDS)).isEqualTo(2);
     assertThat(outcome(future))
         .isInstanceOfSatisfying(Confirmed.class, c -> assertThat(c.sequence()).isEqualTo(1));
     assertThat(publisher.status().inFlight()).isZero();
@@ -1273,7 +1316,7 @@ class WindowedPublisherTest {
     var link = broker.nextLink();
     link.listener.blocked("low on memory");
     var future = publisher.publish(text("a"));
-    await().pollDelay(Duration.ofMillis(300)).until(() -> publisher.status().queued() == 1);
+    await().until(() -> publisher.status().queued() == 1 && ((Pending) future).attempt() > 1);
 
     broker.confirmAtOnce = true;
     link.listener.unblocked();

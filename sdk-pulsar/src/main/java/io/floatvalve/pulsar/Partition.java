@@ -1,5 +1,6 @@
 package io.floatvalve.pulsar;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -37,6 +38,9 @@ final class Partition {
         String topic, int size, ConsumerInterceptor<byte[]> interceptor);
 
     ReceiveQueue queueOf(Consumer<byte[]> consumer, int size, ArrivalStamps stamps);
+
+    /** Returns after which time the client asks for an unsettled message again; zero for never. */
+    Duration ackTimeout();
   }
 
   /** Hears what happens here, on any thread but that of a caller. */
@@ -50,14 +54,16 @@ final class Partition {
   private final Home home;
   private final boolean ordered;
   private final boolean counted;
-  private final ArrivalStamps stamps = new ArrivalStamps();
   private final BatchAcks batches = new BatchAcks();
   private final AtomicLong received = new AtomicLong();
-  private final AtomicInteger unsettled = new AtomicInteger();
+  private final AtomicLong taken = new AtomicLong(); // written by whoever takes
+  private final AtomicLong settled = new AtomicLong();
+  private final @Nullable AckTimeoutWatch ackTimeouts; // null without one
   private final AtomicInteger receiptsDue = new AtomicInteger();
 
   private volatile @Nullable Consumer<byte[]> consumer;
   private volatile @Nullable ReceiveQueue queue;
+  private volatile ArrivalStamps stamps = new ArrivalStamps(); // of this consumer
   private volatile boolean mending;
   private volatile long lastArrivalNanos;
   private volatile boolean reconnected;
@@ -98,6 +104,8 @@ final class Partition {
     this.ordered = ordered;
     this.counted = counted;
     this.target = target;
+    Duration ackTimeout = subscriber.ackTimeout();
+    this.ackTimeouts = ackTimeout.isZero() ? null : new AckTimeoutWatch(ackTimeout.toNanos());
   }
 
   String topic() {
@@ -124,19 +132,19 @@ final class Partition {
     synchronized (this) {
       size = target;
     }
+    ArrivalStamps arriving = new ArrivalStamps();
     return subscriber
-        .subscribe(topic, size, new Interceptor())
-        .thenAccept(made -> install(made, size));
+        .subscribe(topic, size, new Interceptor(arriving))
+        .thenAccept(made -> install(made, size, arriving));
   }
 
-  private synchronized void install(Consumer<byte[]> made, int size) {
+  private synchronized void install(Consumer<byte[]> made, int size, ArrivalStamps arriving) {
     if (closed) {
       closeQuietly(made);
       return;
     }
-    ReceiveQueue q = subscriber.queueOf(made, size, stamps);
-    stamps.clear();
-    queue = q;
+    stamps = arriving;
+    queue = subscriber.queueOf(made, size, arriving);
     consumer = made;
     disconnectedAtMillis = made.getLastDisconnectedTimestamp();
     steadyFromNanos = System.nanoTime();
@@ -250,8 +258,7 @@ final class Partition {
 
   /** Counts a message as taken. Returns null if it was settled before: it is not for a handler. */
   @Nullable Taken wrap(Message<byte[]> message) {
-    long now = System.nanoTime();
-    long arrived = stamps.take(message, now);
+    long arrived = stamps.take(message);
     BatchAcks.Batch batch = null;
     int index = -1;
     if (message.getMessageId() instanceof MessageIdAdv id && id.getBatchSize() > 0) {
@@ -262,21 +269,31 @@ final class Partition {
         return null;
       }
     }
-    unsettled.incrementAndGet();
-    return new Taken(this, message, batch, index, arrived, reconnected, counted);
+    taken.lazySet(taken.get() + 1);
+    long takenNanos = ackTimeouts == null ? 0 : System.nanoTime();
+    return new Taken(this, message, batch, index, arrived, takenNanos, reconnected, counted);
   }
 
-  /** Returns the batch of a message that was received and not wrapped, or null. */
-  BatchAcks.@Nullable Batch batchOf(Message<byte[]> message) {
-    return message.getMessageId() instanceof MessageIdAdv id && id.getBatchSize() > 0
-        ? batches.of(id.getLedgerId(), id.getEntryId(), id.getBatchSize())
-        : null;
+  /**
+   * Returns whether a message, received and not wrapped, is of a batch of which some were taken.
+   */
+  boolean isOfBatchBegun(Message<byte[]> message) {
+    return message.getMessageId() instanceof MessageIdAdv id
+        && id.getBatchSize() > 0
+        && batches.begun(id.getLedgerId(), id.getEntryId());
   }
 
   void ack(Taken taken, boolean receipt) {
     BatchAcks.Batch batch = taken.batch();
     boolean complete = batch != null && batch.ack(taken.batchIndex());
-    unsettled.decrementAndGet();
+    settled.incrementAndGet();
+    if (ackTimeouts != null && ackTimeouts.saw(System.nanoTime() - taken.takenNanos())) {
+      LOG.warn(
+          "{}: messages are held for longer than the ack timeout of {}: the client asks for them"
+              + " again while they are handled",
+          topic,
+          subscriber.ackTimeout());
+    }
     MessageId id = complete && taken.redelivered() ? Entry.of(taken.id()) : taken.id();
     Consumer<byte[]> c = consumer;
     if (mending || c == null) {
@@ -332,7 +349,7 @@ final class Partition {
 
   /** Counts messages as given back that were taken. */
   void uncount(int count) {
-    unsettled.addAndGet(-count);
+    settled.addAndGet(count);
   }
 
   void redeliver(Set<MessageId> entries, List<Message<byte[]>> messages) {
@@ -396,7 +413,6 @@ final class Partition {
       lost = "connection of " + topic + " lost";
       disconnectedAtMillis = last;
       reconnected = true;
-      stamps.clear();
       brokenMended = failed(c); // a new connection is granted the whole window
       repairTicks = 0;
       steadyFromNanos = nowNanos;
@@ -438,7 +454,7 @@ final class Partition {
       return false;
     }
     long quiet = nowNanos - lastArrivalNanos;
-    boolean nothingInHand = unsettled.get() == 0;
+    boolean nothingInHand = taken.get() == settled.get();
     if (quiet < QUIET_NANOS || (!nothingInHand && (ordered || quiet < STARVED_NANOS))) {
       return false;
     }
@@ -499,11 +515,12 @@ final class Partition {
    */
   void chase(Runnable wake) {
     ReceiveQueue q = queue;
-    if (q != null && !mending && !stamps.isEmpty()) {
+    ArrivalStamps of = stamps;
+    if (q != null && !mending && !of.isEmpty()) {
       q.afterArrival(
           () -> {
             if (q.depth() == 0) {
-              stamps.clear(); // of messages that the client has thrown away
+              of.forget(); // the client has thrown these messages away
             } else {
               wake.run();
             }
@@ -533,10 +550,16 @@ final class Partition {
 
   /** Stamps what arrives; the client's threads do no more here. */
   private final class Interceptor implements ConsumerInterceptor<byte[]> {
+    private final ArrivalStamps arriving;
+
+    private Interceptor(ArrivalStamps arriving) {
+      this.arriving = arriving;
+    }
+
     @Override
     public Message<byte[]> onArrival(Consumer<byte[]> c, Message<byte[]> message) {
       long now = System.nanoTime();
-      stamps.put(message, message.size(), now);
+      arriving.put(message, now);
       lastArrivalNanos = now;
       received.lazySet(received.get() + 1); // one thread writes
       ReceiveQueue q = queue;

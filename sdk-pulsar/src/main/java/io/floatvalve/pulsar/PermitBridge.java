@@ -40,7 +40,7 @@ final class PermitBridge implements ReceiveQueue {
    * The consumer's own monitor is what the client holds while it resets the permits of a new
    * connection and while it counts a message as taken.
    */
-  private static final @Nullable Links LINKS = link();
+  private static final @Nullable Links LINKS = link(Consumer.class.getClassLoader());
 
   private final Consumer<?> consumer;
 
@@ -203,9 +203,9 @@ final class PermitBridge implements ReceiveQueue {
     return new IllegalStateException("the client's receive queue failed", e);
   }
 
-  private static @Nullable Links link() {
+  /** Returns what is reached in the client of a class loader, or null if that is another one. */
+  static @Nullable Links link(ClassLoader loader) {
     try {
-      ClassLoader loader = Consumer.class.getClassLoader();
       Class<?> consumer = Class.forName(CONSUMER, false, loader);
       Class<?> base = Class.forName(BASE, false, loader);
       Class<?> state = Class.forName(STATE, false, loader);
@@ -256,7 +256,7 @@ final class PermitBridge implements ReceiveQueue {
   }
 
   /** What is reached in the client; every handle takes and returns erased types. */
-  private record Links(
+  record Links(
       Class<?> consumer,
       Class<?> zeroQueue,
       MethodHandle size,

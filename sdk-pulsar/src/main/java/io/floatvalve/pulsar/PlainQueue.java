@@ -55,7 +55,7 @@ final class PlainQueue implements ReceiveQueue {
 
   @Override
   public long bytes() {
-    return stamps.bytes();
+    return depth() == 0 ? 0 : stamps.bytes();
   }
 
   @Override

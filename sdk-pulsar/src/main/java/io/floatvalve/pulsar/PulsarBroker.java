@@ -231,6 +231,11 @@ public final class PulsarBroker implements Broker {
     return new MessagingException(Failures.opening(cause), what + Failures.words(cause), cause);
   }
 
+  /** Returns what looks after links, on one thread. */
+  ScheduledExecutorService ticker() {
+    return ticker;
+  }
+
   private synchronized PulsarClient consumer() throws PulsarClientException {
     if (closed) {
       throw new MessagingException(Kind.CLOSED, "closed", null);

@@ -18,7 +18,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.apache.pulsar.client.api.Message;
@@ -34,6 +34,16 @@ final class PulsarLink implements ReceiveLink {
   private static final Duration TICK = Duration.ofMillis(50);
   private static final int RETRIES_EVERY = 10;
   private static final long STOP_QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  /** Nobody waits for a message. */
+  private static final int NOT = 0;
+
+  /** A poll has found nothing: the next message is to be told. */
+  private static final int WANTED = 1;
+
+  /** It has arrived, and is told when it can be taken. */
+  private static final int ARRIVING = 2;
+
   private static final long WAIT_STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   private final Subscription subscription;
@@ -45,7 +55,7 @@ final class PulsarLink implements ReceiveLink {
   private final Object takes = new Object();
   private final Deque<Taken> kept = new ArrayDeque<>(); // guarded by takes
   private int next; // guarded by takes
-  private final AtomicBoolean armed = new AtomicBoolean();
+  private final AtomicInteger wanted = new AtomicInteger(NOT);
 
   private final Object change = new Object();
   private int permits; // guarded by change; 0 before the first call
@@ -159,10 +169,10 @@ final class PulsarLink implements ReceiveLink {
       if (taken != null) {
         return taken;
       }
-      armed.set(true);
-      taken = takeAny(); // what came before the arming
+      wanted.set(WANTED);
+      taken = takeAny(); // what came before that
       if (taken != null) {
-        armed.set(false);
+        wanted.set(NOT);
         return taken;
       }
       for (Partition each : partitions) {
@@ -188,13 +198,13 @@ final class PulsarLink implements ReceiveLink {
   }
 
   private void arriving(ReceiveQueue queue) {
-    if (armed.get()) {
+    if (wanted.get() == WANTED && wanted.compareAndSet(WANTED, ARRIVING)) {
       queue.afterArrival(this::wake);
     }
   }
 
   private void wake() {
-    if (armed.compareAndSet(true, false) && !gone) {
+    if (wanted.getAndSet(NOT) != NOT && !gone) {
       listener.available();
     }
   }
@@ -323,8 +333,7 @@ final class PulsarLink implements ReceiveLink {
           if (message == null) {
             break;
           }
-          BatchAcks.Batch batch = from.batchOf(message);
-          if (kept.size() < keep || (batch != null && batch.begun())) {
+          if (kept.size() < keep || from.isOfBatchBegun(message)) {
             Taken taken = from.wrap(message);
             if (taken != null) {
               kept.add(taken);
@@ -463,7 +472,7 @@ final class PulsarLink implements ReceiveLink {
         spread();
       }
     }
-    if (armed.get() && waiting() > 0) {
+    if (wanted.get() != NOT && waiting() > 0) {
       wake();
     }
     if (now - nextWatchNanos >= 0 && !stopped) {

@@ -329,6 +329,11 @@ final class Subscription implements Partition.Subscriber {
   }
 
   @Override
+  public Duration ackTimeout() {
+    return settings.ackTimeout();
+  }
+
+  @Override
   public ReceiveQueue queueOf(Consumer<byte[]> consumer, int size, ArrivalStamps stamps) {
     PermitBridge bridge = bridged ? PermitBridge.to(consumer) : null;
     return bridge == null

@@ -2,12 +2,13 @@ package io.floatvalve.pulsar;
 
 import io.floatvalve.model.Message;
 import io.floatvalve.spi.ReceiveLink;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.pulsar.client.api.MessageId;
 import org.jspecify.annotations.Nullable;
 
@@ -23,14 +24,28 @@ final class Taken implements ReceiveLink.Received {
   static final String PRIORITY = HeaderText.PREFIX + "priority";
   static final String TTL = HeaderText.PREFIX + "ttl";
 
+  private static final VarHandle SETTLED;
+
+  static {
+    try {
+      SETTLED = MethodHandles.lookup().findVarHandle(Taken.class, "settled", boolean.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private final Partition from;
   private final org.apache.pulsar.client.api.Message<byte[]> message;
   private final BatchAcks.@Nullable Batch batch;
   private final int batchIndex;
   private final long arrivedNanos;
+  private final long takenNanos;
   private final boolean redelivered;
   private final boolean counted;
-  private final AtomicBoolean settled = new AtomicBoolean();
+
+  @SuppressWarnings("UnusedVariable") // by SETTLED
+  private volatile boolean settled;
+
   private @Nullable Message ours; // guarded by this
 
   Taken(
@@ -39,6 +54,7 @@ final class Taken implements ReceiveLink.Received {
       BatchAcks.@Nullable Batch batch,
       int batchIndex,
       long arrivedNanos,
+      long takenNanos,
       boolean redelivered,
       boolean counted) {
     this.from = from;
@@ -46,6 +62,7 @@ final class Taken implements ReceiveLink.Received {
     this.batch = batch;
     this.batchIndex = batchIndex;
     this.arrivedNanos = arrivedNanos;
+    this.takenNanos = takenNanos;
     this.redelivered = redelivered;
     this.counted = counted;
   }
@@ -62,13 +79,18 @@ final class Taken implements ReceiveLink.Received {
     return batchIndex;
   }
 
+  /** Returns when it was taken, or 0 where nobody asks. */
+  long takenNanos() {
+    return takenNanos;
+  }
+
   MessageId id() {
     return message.getMessageId();
   }
 
   /** Returns whether this is the first time it is settled. */
   boolean settle() {
-    return settled.compareAndSet(false, true);
+    return SETTLED.compareAndSet(this, false, true);
   }
 
   @Override

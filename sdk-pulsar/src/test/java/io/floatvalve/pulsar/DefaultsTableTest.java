@@ -8,6 +8,7 @@ import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
@@ -30,6 +31,12 @@ final class DefaultsTableTest {
   void consumerTable_holdsEverySettingAndItsDefault() throws Exception {
     assertThat(rows("Pulsar consumer"))
         .isEqualTo(defaults(PulsarBroker.ConsumeSettings.defaults()));
+  }
+
+  @Test
+  void publisherTable_holdsEverySettingAndItsDefault() throws Exception {
+    assertThat(rows("Pulsar publisher"))
+        .isEqualTo(defaults(PulsarBroker.PublishSettings.defaults()));
   }
 
   /** Returns each setting there is; some have no getter, such as who we are. */
@@ -69,6 +76,11 @@ final class DefaultsTableTest {
     }
     if (value instanceof Duration time) {
       return time.toMillis() % 1_000 == 0 ? time.toSeconds() + " s" : time.toMillis() + " ms";
+    }
+    if (value instanceof Integer number) {
+      return number > 0 && number % 1_024 == 0
+          ? number / 1_024 + " KiB"
+          : String.format(Locale.ROOT, "%,d", number);
     }
     return value.toString();
   }

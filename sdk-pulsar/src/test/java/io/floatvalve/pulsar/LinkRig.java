@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -80,11 +81,21 @@ final class LinkRig implements AutoCloseable {
         4,
         4,
         1000,
+        32 << 20,
         List.of(Duration.ofMillis(200)),
         null,
         1,
         nativeSettings,
         Duration.ofSeconds(30));
+  }
+
+  /** Keeps a thread until the end of a test. */
+  static void hold(CountDownLatch end) {
+    try {
+      end.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   ReceiveLink open(String topic) {

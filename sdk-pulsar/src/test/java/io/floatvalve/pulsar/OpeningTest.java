@@ -11,7 +11,9 @@ import io.floatvalve.model.Ordering;
 import io.floatvalve.spi.Broker.ReceiveRequest;
 import io.floatvalve.testkit.NeedsPulsar;
 import io.floatvalve.testkit.PulsarNode;
-import java.net.ServerSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
 import org.apache.pulsar.client.api.AuthenticationFactory;
@@ -41,7 +43,18 @@ final class OpeningTest {
       @Nullable Object nativeSettings,
       Duration timeout) {
     return new ReceiveRequest(
-        List.of(from), group, ordering, 1, 4, 10, List.of(), null, 1, nativeSettings, timeout);
+        List.of(from),
+        group,
+        ordering,
+        1,
+        4,
+        10,
+        1 << 20,
+        List.of(),
+        null,
+        1,
+        nativeSettings,
+        timeout);
   }
 
   @Test
@@ -84,21 +97,21 @@ final class OpeningTest {
 
   @Test
   void nobodyThere_isUnreachableInTime() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0)) {
-      port = free.getLocalPort();
-    }
-    PulsarBroker broker = PulsarBroker.connect("pulsar://127.0.0.1:" + port);
-    try {
-      MessagingException e =
-          refused(
-              broker,
-              request(Address.topic("t"), "s", Ordering.NONE, null, Duration.ofMillis(500)));
+    try (Socket closed = new Socket()) { // bound, and nobody listens
+      closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      int port = closed.getLocalPort();
+      PulsarBroker broker = PulsarBroker.connect("pulsar://127.0.0.1:" + port);
+      try {
+        MessagingException e =
+            refused(
+                broker,
+                request(Address.topic("t"), "s", Ordering.NONE, null, Duration.ofMillis(500)));
 
-      assertThat(e.kind()).isEqualTo(Kind.UNREACHABLE);
-      assertThat(e).hasMessageContaining("127.0.0.1:" + port);
-    } finally {
-      broker.close(PATIENCE);
+        assertThat(e.kind()).isEqualTo(Kind.UNREACHABLE);
+        assertThat(e).hasMessageContaining("127.0.0.1:" + port);
+      } finally {
+        broker.close(PATIENCE);
+      }
     }
   }
 

@@ -33,6 +33,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.ProducerAccessMode;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -265,10 +267,83 @@ final class PublishFaultsTest {
   }
 
   @Test
+  void fencedOffByAnother_waits_saysWhy_andGoesOnWhenTheOtherIsGone(PulsarNode node)
+      throws Exception {
+    String topic = topic("fenced");
+    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+      Publisher publisher =
+          messaging.publisher(
+              to(topic)
+                  .withMaxWait(Duration.ofSeconds(1))
+                  .withNative(
+                      PulsarBroker.PublishSettings.defaults()
+                          .withAccessMode(ProducerAccessMode.Exclusive)));
+      assertThat(outcome(publisher.publish(text("0"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+
+      try (Producer<byte[]> other =
+          LinkRig.plain(node)
+              .newProducer()
+              .topic(topic)
+              .accessMode(ProducerAccessMode.ExclusiveWithFencing)
+              .create()) {
+        awaitUnsent(publisher, "ence");
+        other.send("other".getBytes(UTF_8));
+      }
+
+      await()
+          .atMost(PATIENCE)
+          .until(() -> publisher.status().state() == PublisherStatus.State.OPEN);
+      assertThat(outcome(publisher.publish(text("1"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+      assertThat(PublishFieldCasesTest.stored(node, topic)).containsExactly("0", "other", "1");
+    }
+  }
+
+  @Test
+  void backlogQuotaExceeded_losesNothing_saysWhy_andGoesOnWhenThereIsRoom() throws Exception {
+    String topic = topic("quota");
+    try (PulsarNode node = PulsarNode.start(List.of("backlogQuotaCheckIntervalInSeconds=1"));
+        Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+        PulsarClient plain = PulsarClient.builder().serviceUrl(node.serviceUrl()).build()) {
+      String path = "persistent/public/default/" + topic;
+      node.rest().createTopic(topic);
+      node.rest().createSubscriptionFromFirst(topic, "nobody");
+      Publisher publisher = messaging.publisher(to(topic).withMaxWait(Duration.ofSeconds(1)));
+      Load load = new Load(publisher);
+      try (load) {
+        load.awaitMoreConfirmed(200);
+        node.rest()
+            .send(
+                "POST",
+                path + "/backlogQuota",
+                "{\"limitSize\":10,\"policy\":\"producer_exception\"}");
+        awaitUnsent(publisher, "uota");
+        node.rest().send("DELETE", path + "/backlogQuota", "");
+        load.awaitMoreConfirmed(200);
+      }
+      List<String> stored = PublishFieldCasesTest.stored(plain, topic);
+      stored.removeIf(String::isEmpty);
+      load.assertTrue(stored);
+    }
+  }
+
+  /** Publishes empty messages until one is not sent for a reason with this in it. */
+  private static void awaitUnsent(Publisher publisher, String reason) {
+    await()
+        .atMost(PATIENCE)
+        .pollInterval(Duration.ofMillis(200))
+        .untilAsserted(
+            () ->
+                assertThat(outcome(publisher.publish(Message.of(new byte[0]))))
+                    .isInstanceOfSatisfying(
+                        NotSent.class, end -> assertThat(end.detail()).contains(reason)));
+  }
+
+  @Test
   void topicDeletedWhileIdle_isMadeAgainByANewProducer(PulsarNode node) throws Exception {
     String topic = topic("deleted");
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
-      Publisher publisher = messaging.publisher(to(topic).withMaxWait(PATIENCE));
+      Publisher publisher =
+          messaging.publisher(to(topic).withMaxWait(PATIENCE).withConfirmTimeout(PATIENCE));
       assertThat(outcome(publisher.publish(text("0"))).verdict()).isEqualTo(Verdict.CONFIRMED);
 
       node.rest().deleteTopic(topic);

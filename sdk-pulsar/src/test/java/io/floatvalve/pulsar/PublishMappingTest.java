@@ -19,7 +19,9 @@ import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.testkit.NeedsPulsar;
 import io.floatvalve.testkit.PulsarNode;
-import java.net.ServerSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -32,6 +34,8 @@ import org.apache.pulsar.client.api.CompressionType;
 import org.apache.pulsar.client.api.MessageIdAdv;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What a message of ours is at Pulsar, and what is refused. */
 @NeedsPulsar(ownProcess = true)
@@ -150,21 +154,27 @@ final class PublishMappingTest {
     }
   }
 
-  @Test
-  void largeMessage_goesInPieces_andComesWhole(PulsarNode node) throws Exception {
+  @ParameterizedTest
+  @CsvSource({"12_000_000, 0", "1_048_576, 100_000"})
+  void largeMessage_goesInPieces_andComesWhole(String bytes, String chunkBytes, PulsarNode node)
+      throws Exception {
     String topic = topic("pieces");
-    byte[] large = new byte[1 << 20];
+    byte[] large = new byte[number(bytes)];
     new java.util.Random(1).nextBytes(large);
     try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
         PullConsumer consumer = consumer(messaging, topic)) {
       Publisher publisher =
           messaging.publisher(
-              to(topic).withNative(plain().withChunking(true).withChunkBytes(100_000)));
+              to(topic).withNative(plain().withChunking(true).withChunkBytes(number(chunkBytes))));
 
       var end = publisher.publish(Message.of(large)).get(60, TimeUnit.SECONDS);
       assertThat(end.verdict()).as("%s", end).isEqualTo(Verdict.CONFIRMED);
       assertThat(next(consumer).message().payload()).isEqualTo(large);
     }
+  }
+
+  private static int number(String underscored) {
+    return Integer.parseInt(underscored.replace("_", ""));
   }
 
   @Test
@@ -200,12 +210,12 @@ final class PublishMappingTest {
 
   @Test
   void whatCannotBeOpened_saysOfWhichKindItIs() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0)) {
-      port = free.getLocalPort();
-    }
     List<MessagingException> failures = new ArrayList<>();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
+    Socket closed = new Socket(); // bound, and nobody listens
+    closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    int port = closed.getLocalPort();
+    try (closed;
+        Messaging messaging = Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
       for (PublisherSettings settings :
           List.of(
               PublisherSettings.to(Address.queue("q")),

@@ -23,6 +23,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -110,6 +111,12 @@ final class PulsarLinkTest {
       await().atMost(PATIENCE).until(() -> link.waiting() == 50);
       link.window(10, 0);
       List<Received> held = rig.take(link, 45);
+      await() // until nothing that was granted is under way
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  link.observe().outstanding() == 0
+                      && rig.tap.permitsGranted() == rig.tap.messagesSent());
       rig.tap.clear();
 
       rig.proxy.cut(Cut.RESET);
@@ -132,12 +139,16 @@ final class PulsarLinkTest {
     }
   }
 
+  /** With nobody to look after the link, which would find a message that is not told. */
   @Test
   void available_comesAfterEachPollThatFoundNothing(PulsarNode node) throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
     try (LinkRig rig = new LinkRig(node)) {
       String topic = topic("wake");
       ReceiveLink link = rig.open(topic);
       link.window(4, 0);
+      await().atMost(PATIENCE).until(() -> rig.tap.permitsGranted() == 4);
+      rig.broker.ticker().execute(() -> LinkRig.hold(end));
       for (int i = 0; i < 200; i++) {
         rig.heard.available.drainPermits();
         if (link.poll() != null) {
@@ -150,6 +161,27 @@ final class PulsarLinkTest {
         assertThat(next.arrivedNanos()).isLessThanOrEqualTo(System.nanoTime());
         link.ack(next);
       }
+    } finally {
+      end.countDown();
+    }
+  }
+
+  @Test
+  void available_comesForEachOfManyThatArriveWhileOthersAreTaken(PulsarNode node) throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    try (LinkRig rig = new LinkRig(node)) {
+      String topic = topic("flood");
+      node.rest().createPartitionedTopic(topic, 3);
+      ReceiveLink link = rig.open(topic);
+      link.window(12, 0);
+      await().atMost(PATIENCE).until(() -> rig.tap.permitsGranted() == 12);
+      rig.broker.ticker().execute(() -> LinkRig.hold(end));
+
+      rig.send(topic, 0, 3_000);
+
+      rig.take(link, 3_000).forEach(link::ack);
+    } finally {
+      end.countDown();
     }
   }
 

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * the link was lost, or {@linkplain #end ended}. Nothing is ever thrown: the client would close the
  * channel for it, on the thread that all channels are read by.
  */
-final class Answers implements ConfirmListener, ReturnListener {
+final class Answers implements ConfirmListener, ReturnListener, Trunk.Link {
   private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
   private static final int SEQUENCE_BITS = 40;
 
@@ -128,7 +128,8 @@ final class Answers implements ConfirmListener, ReturnListener {
         : 0; // no epoch is 0
   }
 
-  void blocked(String reason) {
+  @Override
+  public void blocked(String reason) {
     if (isLive()) {
       try {
         listener.blocked(reason);
@@ -138,7 +139,8 @@ final class Answers implements ConfirmListener, ReturnListener {
     }
   }
 
-  void unblocked() {
+  @Override
+  public void unblocked() {
     if (isLive()) {
       try {
         listener.unblocked();

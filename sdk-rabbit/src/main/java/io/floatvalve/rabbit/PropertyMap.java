@@ -31,6 +31,9 @@ final class PropertyMap {
   /** The ordering key. */
   static final String KEY = "x-floatvalve-key";
 
+  /** How often a message was handled before. */
+  static final String ATTEMPTS = "x-floatvalve-attempts";
+
   /** Milliseconds that an exchange of the delayed-message plugin holds a message. */
   static final String DELAY = "x-delay";
 
@@ -283,6 +286,11 @@ final class PropertyMap {
       return value;
     }
     return null;
+  }
+
+  /** Returns a header's text, or null if it is none. */
+  static @Nullable String text(@Nullable Object header) {
+    return fromAmqp(header) instanceof String text ? text : null;
   }
 
   /** AMQP's long strings are bytes; those that are no UTF-8 stay bytes. */

@@ -2,23 +2,17 @@ package io.floatvalve.rabbit;
 
 import static io.floatvalve.spi.Bounds.within;
 
-import com.rabbitmq.client.AMQP;
-import com.rabbitmq.client.Channel;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
 import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
-import java.io.IOException;
+import io.floatvalve.spi.ReceiveLink;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
@@ -40,14 +34,15 @@ public final class RabbitBroker implements Broker {
 
   /*
    * One connection a direction: a consumer that does not keep up stops the reader of its connection,
-   * and a broker that throttles a publisher reads no acknowledgements from the same connection. The
-   * one for consuming belongs beside this one.
+   * and a broker that throttles a publisher reads no acknowledgements from the same connection.
    */
   private final SharedTrunk publishing;
+  private final SharedTrunk consuming;
 
   private RabbitBroker(Settings settings) {
     this.settings = settings;
     this.publishing = new SharedTrunk(settings, settings.connectionName() + " (publishing)");
+    this.consuming = new SharedTrunk(settings, settings.connectionName() + " (consuming)");
   }
 
   /**
@@ -81,8 +76,7 @@ public final class RabbitBroker implements Broker {
 
   @Override
   public String describe() {
-    Trunk trunk = publishing.current();
-    return trunk == null ? "RabbitMQ at " + settings.where() : trunk.toString();
+    return publishing.describe();
   }
 
   @Override
@@ -92,7 +86,8 @@ public final class RabbitBroker implements Broker {
       throw new MessagingException(Kind.INVALID, refusal, null);
     }
     String delayedExchange = nativeSettings(request).delayedExchange(request.address());
-    return new Opening(request, listener, delayedExchange).await();
+    Answers answers = new Answers(listener, request.epoch(), delayedExchange);
+    return new PublishOpening(publishing, request, answers, delayedExchange).await();
   }
 
   private static PublishSettings nativeSettings(PublishRequest request) {
@@ -113,144 +108,33 @@ public final class RabbitBroker implements Broker {
   }
 
   @Override
+  public ReceiveLink openReceive(ReceiveRequest request, ReceiveLink.Listener listener) {
+    if (request.addresses().size() != 1) {
+      throw new MessagingException(
+          Kind.INVALID, "a consumer of RabbitMQ has one queue, were " + request.addresses(), null);
+    }
+    Address address = request.addresses().get(0);
+    if (address.kind() != Address.Kind.QUEUE) {
+      throw new MessagingException(
+          Kind.INVALID, "RabbitMQ consumes from a queue: " + address + " is none", null);
+    }
+    String refusal = PublishChannel.refusal(address);
+    if (refusal != null) {
+      throw new MessagingException(Kind.INVALID, refusal, null);
+    }
+    return new ReceiveOpening(consuming, request, listener).await();
+  }
+
+  @Override
   public void close(Duration timeout) {
+    Thread beside = Threads.start("floatvalve-rabbit-close", () -> consuming.close(timeout));
     publishing.close(timeout);
+    Threads.join(beside, timeout);
   }
 
   @Override
   public String toString() {
     return "RabbitBroker[" + describe() + "]";
-  }
-
-  /**
-   * The opening of one link. The client's calls wait for the broker by timeouts of its own and mind
-   * no interrupt, so they are made on a thread that may be left behind. What it opens too late is
-   * closed again.
-   */
-  private final class Opening {
-    private final PublishRequest request;
-    private final Answers answers;
-    private final @Nullable String delayedExchange;
-    private final CompletableFuture<PublishLink> result = new CompletableFuture<>();
-    private volatile @Nullable Trunk trunk;
-
-    Opening(
-        PublishRequest request, PublishLink.Listener listener, @Nullable String delayedExchange) {
-      this.request = request;
-      this.answers = new Answers(listener, request.epoch(), delayedExchange);
-      this.delayedExchange = delayedExchange;
-    }
-
-    PublishLink await() {
-      Threads.start("floatvalve-rabbit-open", this::run);
-      MessagingException failure;
-      try {
-        return result.get(request.timeout().toNanos(), TimeUnit.NANOSECONDS);
-      } catch (ExecutionException e) {
-        failure = failure(e.getCause());
-      } catch (TimeoutException e) {
-        failure = failed(Kind.UNREACHABLE, "no answer within " + request.timeout(), null);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        failure = failed(Kind.UNREACHABLE, "interrupted while waiting", e);
-      }
-      answers.end();
-      if (!result.completeExceptionally(failure) && !result.isCompletedExceptionally()) {
-        result.join().abort();
-      }
-      Trunk used = trunk;
-      if (used != null) {
-        if (failure.kind() == Kind.UNREACHABLE) {
-          used.leaveUnanswered(answers);
-        } else {
-          used.leave(answers);
-        }
-      }
-      throw failure;
-    }
-
-    private void run() {
-      try {
-        Trunk used = publishing.get(request.timeout());
-        trunk = used;
-        used.join(answers);
-        PublishLink link = open(used);
-        if (!result.complete(link)) {
-          link.abort();
-        }
-      } catch (Throwable e) {
-        Trunk used = trunk;
-        if (!result.completeExceptionally(e) && used != null) {
-          used.leave(answers);
-        }
-      }
-    }
-
-    private PublishLink open(Trunk used) throws IOException {
-      String exchange = PublishChannel.exchange(request.address());
-      if (!exchange.isEmpty()) {
-        Channel probe = channel(used);
-        try {
-          probe.exchangeDeclarePassive(exchange); // the broker closes the channel if there is none
-        } finally {
-          Trunk.abort(probe);
-        }
-      }
-      Channel channel = channel(used);
-      try {
-        channel.addConfirmListener(answers);
-        channel.addReturnListener(answers);
-        channel.addShutdownListener(
-            signal -> {
-              answers.lost(signal);
-              used.leave(answers);
-            });
-        // Not by confirmSelect, after which the client keeps an entry for each unanswered message.
-        channel.rpc(new AMQP.Confirm.Select.Builder().build());
-        return new PublishChannel(
-            used, channel, answers, request.address(), request.epoch(), delayedExchange);
-      } catch (IOException | RuntimeException e) {
-        answers.end();
-        Trunk.abort(channel);
-        throw e;
-      }
-    }
-
-    private Channel channel(Trunk used) throws IOException {
-      Channel channel = used.connection().createChannel();
-      if (channel == null) {
-        throw failed(
-            Kind.INVALID,
-            "the connection has its " + used.connection().getChannelMax() + " channels already",
-            null);
-      }
-      return channel;
-    }
-
-    private MessagingException failure(@Nullable Throwable cause) {
-      if (cause instanceof MessagingException known) {
-        return known;
-      }
-      if (cause == null) {
-        return failed(Kind.UNREACHABLE, "unknown cause", null);
-      }
-      return failed(Failures.opening(cause), Failures.detail(cause), cause);
-    }
-
-    private MessagingException failed(Kind kind, String why, @Nullable Throwable cause) {
-      Trunk used = trunk;
-      String blocked = used == null ? null : used.blocked();
-      return new MessagingException(
-          kind,
-          "cannot publish to "
-              + request.address()
-              + " of "
-              + describe()
-              + ": "
-              + why
-              + (blocked == null ? "" : "; the broker blocks the connection: " + blocked),
-          cause);
-    }
   }
 
   /**

@@ -161,6 +161,12 @@ final class SharedTrunk {
     return last == null || !last.isDone() || last.isCompletedExceptionally() ? null : last.join();
   }
 
+  /** Returns what it is and where, such as {@code RabbitMQ at localhost:5672}. */
+  String describe() {
+    Trunk trunk = current();
+    return trunk == null ? where() : trunk.toString();
+  }
+
   private String where() {
     return "RabbitMQ at " + settings.where();
   }

@@ -12,7 +12,9 @@ import java.io.IOException;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.SocketFactory;
 import org.jspecify.annotations.Nullable;
@@ -25,12 +27,22 @@ import org.slf4j.LoggerFactory;
 final class Trunk {
   private static final Logger LOG = LoggerFactory.getLogger(Trunk.class);
 
+  /** A way that runs over it, and what it is told. Neither blocks nor throws. */
+  interface Link {
+    /** The broker reads no more from the connection. */
+    void blocked(String reason);
+
+    /** The broker reads again. */
+    void unblocked();
+  }
+
   private final Connection connection;
   private final Wire wire;
   private final Endpoint endpoint;
-  private final List<Answers> links = new CopyOnWriteArrayList<>(); // changed under lock
+  private final List<Link> links = new CopyOnWriteArrayList<>(); // changed under lock
   private final Object lock = new Object();
   private @Nullable String blocked; // guarded by lock: why, or null
+  private @Nullable AckWriter acks; // guarded by lock
 
   private Trunk(Connection connection, Wire wire, Endpoint endpoint) {
     this.connection = connection;
@@ -78,7 +90,7 @@ final class Trunk {
     factory.setSocketFactory(new Given(wire));
     AddressResolver only =
         () -> List.of(new com.rabbitmq.client.Address(endpoint.host(), endpoint.port()));
-    return new Trunk(factory.newConnection(null, only, name), wire, endpoint);
+    return new Trunk(factory.newConnection(new OnReader(), only, name), wire, endpoint);
   }
 
   Connection connection() {
@@ -94,7 +106,7 @@ final class Trunk {
   }
 
   /** Tells a link from here on what concerns the whole connection; at once if it is blocked. */
-  void join(Answers link) {
+  void join(Link link) {
     synchronized (lock) {
       links.add(link);
       if (blocked != null) {
@@ -104,7 +116,7 @@ final class Trunk {
   }
 
   /** Tells a link no more. */
-  void leave(Answers link) {
+  void leave(Link link) {
     synchronized (lock) {
       links.remove(link);
     }
@@ -114,7 +126,7 @@ final class Trunk {
    * Takes back a link that could not be opened in time. A connection that does not answer, without
    * being blocked, and that nobody else uses is given up, so that the next link finds another.
    */
-  void leaveUnanswered(Answers link) {
+  void leaveUnanswered(Link link) {
     boolean useless;
     synchronized (lock) {
       links.remove(link);
@@ -142,7 +154,7 @@ final class Trunk {
   private void tellUnblocked() {
     synchronized (lock) {
       blocked = null;
-      links.forEach(Answers::unblocked);
+      links.forEach(Link::unblocked);
     }
   }
 
@@ -178,6 +190,59 @@ final class Trunk {
     Object product = connection.getServerProperties().getOrDefault("product", "RabbitMQ");
     Object version = connection.getServerProperties().get("version");
     return product + (version == null ? "" : " " + version) + " at " + endpoint;
+  }
+
+  /**
+   * Returns what tells the broker the ends of deliveries on this connection; it has a thread from
+   * the first call on, which ends with the connection.
+   */
+  AckWriter acks() throws IOException {
+    AckWriter fresh;
+    synchronized (lock) {
+      if (acks != null) {
+        return acks;
+      }
+      fresh = new AckWriter(wire.output());
+      acks = fresh;
+    }
+    connection.addShutdownListener(signal -> fresh.end());
+    Threads.start("floatvalve-rabbit-acks", fresh);
+    return fresh;
+  }
+
+  /**
+   * Has the client call its consumers on the thread that reads, without a hand-over: ours put what
+   * they are given into a queue, and never block. The client's own pool would stop that thread as
+   * soon as a thousand deliveries of one channel waited for it.
+   */
+  private static final class OnReader extends AbstractExecutorService {
+    @Override
+    public void execute(Runnable task) {
+      task.run();
+    }
+
+    @Override
+    public void shutdown() {}
+
+    @Override
+    public List<Runnable> shutdownNow() {
+      return List.of();
+    }
+
+    @Override
+    public boolean isShutdown() {
+      return false;
+    }
+
+    @Override
+    public boolean isTerminated() {
+      return false;
+    }
+
+    @Override
+    public boolean awaitTermination(long timeout, TimeUnit unit) {
+      return true;
+    }
   }
 
   /** Gives the client the one socket that was made for it. */

@@ -15,8 +15,11 @@ import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.testkit.NeedsRabbit;
 import io.floatvalve.testkit.RabbitNode;
+import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -143,19 +146,25 @@ class BadInputTest {
 
   @Test
   void wrongPort_isUnreachable_andNamed() throws Exception {
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
+    try (Socket closed = closedPort()) {
+      int port = closed.getLocalPort();
+
+      MessagingException e =
+          catchThrowableOfType(
+              MessagingException.class,
+              () -> RabbitBroker.connect("amqp://guest:" + SECRET + "@127.0.0.1:" + port));
+
+      assertThat(e.kind()).isEqualTo(MessagingException.Kind.UNREACHABLE);
+      assertThat(e).hasMessageContaining("127.0.0.1:" + port);
+      assertThat(e.toString()).doesNotContain(SECRET);
     }
+  }
 
-    MessagingException e =
-        catchThrowableOfType(
-            MessagingException.class,
-            () -> RabbitBroker.connect("amqp://guest:" + SECRET + "@127.0.0.1:" + port));
-
-    assertThat(e.kind()).isEqualTo(MessagingException.Kind.UNREACHABLE);
-    assertThat(e).hasMessageContaining("127.0.0.1:" + port);
-    assertThat(e.toString()).doesNotContain(SECRET);
+  /** Takes a port that nobody listens on, and nobody else gets while this is open. */
+  private static Socket closedPort() throws IOException {
+    Socket bound = new Socket();
+    bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    return bound;
   }
 
   @Test
@@ -189,18 +198,17 @@ class BadInputTest {
 
   @Test
   void secondAddress_isUsedWhereTheFirstIsDead() throws Exception {
-    int dead;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      dead = free.getLocalPort();
-    }
-    RabbitBroker.Settings two =
-        RabbitBroker.Settings.at("amqp://guest:guest@127.0.0.1:" + dead, node.uri());
+    try (Socket dead = closedPort()) {
+      RabbitBroker.Settings two =
+          RabbitBroker.Settings.at(
+              "amqp://guest:guest@127.0.0.1:" + dead.getLocalPort(), node.uri());
 
-    try (Messaging other = Messaging.over(RabbitBroker.connect(two))) {
-      Publisher publisher =
-          other.publisher(PublisherSettings.to(Address.exchange("amq.fanout", "")));
-      assertThat(outcome(publisher, Message.builder(new byte[1]).mandatory(false).build()))
-          .isInstanceOf(Confirmed.class);
+      try (Messaging other = Messaging.over(RabbitBroker.connect(two))) {
+        Publisher publisher =
+            other.publisher(PublisherSettings.to(Address.exchange("amq.fanout", "")));
+        assertThat(outcome(publisher, Message.builder(new byte[1]).mandatory(false).build()))
+            .isInstanceOf(Confirmed.class);
+      }
     }
   }
 

@@ -78,6 +78,11 @@ final class RabbitUnderTest implements BrokerUnderTest {
   }
 
   @Override
+  public boolean sendsAgainByItself() {
+    return false;
+  }
+
+  @Override
   public Message invalid() {
     return Message.builder(new byte[1]).address(Address.exchange("", "k".repeat(256))).build();
   }

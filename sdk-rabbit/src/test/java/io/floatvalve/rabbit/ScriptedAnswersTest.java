@@ -225,7 +225,8 @@ class ScriptedAnswersTest {
   @Test
   void silence_isATimeout_andALateAckIsCounted() throws Exception {
     peer.script(Script.SILENCE);
-    Publisher publisher = messaging.publisher(toQueue().withConfirmTimeout(Duration.ofMillis(500)));
+    // After as long again the channel is given up: until then the ack must come.
+    Publisher publisher = messaging.publisher(toQueue().withConfirmTimeout(Duration.ofSeconds(3)));
     var futures = publish(publisher, 3);
     peer.awaitPublishes(3, LIMIT);
     for (var future : futures) {
@@ -330,8 +331,11 @@ class ScriptedAnswersTest {
     for (var future : futures) {
       assertThat(outcome(future).verdict()).isIn(Verdict.UNKNOWN, Verdict.CONFIRMED);
     }
-    await().until(() -> publisher.status().inFlight() == 0);
-    assertThat(outcome(publisher.publish(Message.of(new byte[1]))).verdict())
-        .isEqualTo(Verdict.CONFIRMED);
+    await()
+        .atMost(LIMIT)
+        .until(
+            () ->
+                outcome(publisher.publish(Message.of(new byte[1]))).verdict() == Verdict.CONFIRMED);
+    await().atMost(LIMIT).until(() -> publisher.status().inFlight() == 0);
   }
 }

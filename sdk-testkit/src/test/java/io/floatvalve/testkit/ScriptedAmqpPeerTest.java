@@ -13,6 +13,7 @@ import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.PossibleAuthenticationFailureException;
 import com.rabbitmq.client.Return;
 import com.rabbitmq.client.ShutdownSignalException;
+import com.rabbitmq.client.SocketConfigurators;
 import io.floatvalve.testkit.ScriptedAmqpPeer.PeerChannel;
 import io.floatvalve.testkit.ScriptedAmqpPeer.Publish;
 import io.floatvalve.testkit.ScriptedAmqpPeer.Script;
@@ -32,7 +33,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class ScriptedAmqpPeerTest {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration LIMIT = Duration.ofSeconds(20);
 
   private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
   private final BlockingQueue<Return> returns = new LinkedBlockingQueue<>();
@@ -210,17 +211,21 @@ class ScriptedAmqpPeerTest {
   void peerThatDoesNotRead_hangsTheClientsWrites_untilItReadsOn() throws Exception {
     peer.stopReading();
     int count = 200;
-    CompletableFuture<Void> publishing =
-        CompletableFuture.runAsync(
+    CompletableFuture<Void> publishing = new CompletableFuture<>();
+    Thread publisher =
+        new Thread(
             () -> {
               try {
                 for (int i = 0; i < count; i++) {
                   channel.basicPublish("", "q", null, new byte[100_000]);
                 }
+                publishing.complete(null);
               } catch (IOException e) {
-                throw new IllegalStateException(e);
+                publishing.completeExceptionally(e);
               }
             });
+    publisher.setDaemon(true);
+    publisher.start();
     assertThat(publishing).failsWithin(Duration.ofSeconds(1));
     assertThat(peer.publishes()).hasSizeLessThan(2);
 
@@ -248,11 +253,11 @@ class ScriptedAmqpPeerTest {
   @Test
   void idleConnection_isKeptByHeartbeats_andASilentClientIsDropped() throws Exception {
     ConnectionFactory factory = factory();
-    factory.setRequestedHeartbeat(1);
+    factory.setRequestedHeartbeat(2); // who is silent for 4 s is dropped
     try (FaultProxy proxy = FaultProxy.to(peer.host(), peer.port())) {
       factory.setPort(proxy.port());
       try (Connection idle = factory.newConnection()) {
-        await().during(Duration.ofSeconds(4)).atMost(LIMIT).until(idle::isOpen);
+        await().during(Duration.ofSeconds(5)).atMost(LIMIT).until(idle::isOpen);
         assertThat(peer.connections()).isEqualTo(2);
 
         proxy.stall(FaultProxy.Direction.TO_BROKER);
@@ -294,6 +299,9 @@ class ScriptedAmqpPeerTest {
     ConnectionFactory factory = new ConnectionFactory();
     factory.setUri(peer.uri());
     factory.setAutomaticRecoveryEnabled(false);
+    factory.setSocketConfigurator( // how much a system buffers by itself differs
+        SocketConfigurators.defaultConfigurator()
+            .andThen(socket -> socket.setSendBufferSize(256 * 1024)));
     return factory;
   }
 

@@ -28,6 +28,19 @@ public final class Addresses {
         : Address.exchange(rest.substring(0, slash), rest.substring(slash + 1));
   }
 
+  /**
+   * Returns the topic that a text names: {@code NAME}, or {@code
+   * persistent://TENANT/NAMESPACE/NAME}.
+   *
+   * @throws CannotRun if it names nothing
+   */
+  public static Address pulsar(String option, String text) {
+    if (text.isBlank()) {
+      throw CannotRun.badInput(option, text, "names no topic");
+    }
+    return Address.topic(text);
+  }
+
   private static Address queue(String option, String text, String name) {
     if (name.isBlank()) {
       throw CannotRun.badInput(option, text, "names no queue");

@@ -109,7 +109,20 @@ public final class CommonOptions {
     if (named == null) {
       return null;
     }
-    String from = uri == null ? PULSAR_VARIABLE : "--uri";
+    return pulsar(uri == null ? PULSAR_VARIABLE : "--uri", named);
+  }
+
+  /**
+   * Returns the address of the Pulsar that the variable alone names, or null if it names none.
+   *
+   * @throws CannotRun if it is no address
+   */
+  static @Nullable String pulsarUriOfVariable() {
+    String named = System.getenv(PULSAR_VARIABLE);
+    return named == null || named.isBlank() ? null : pulsar(PULSAR_VARIABLE, named.strip());
+  }
+
+  private static String pulsar(String from, String named) {
     URI parsed = parse(from, named, PULSAR_SCHEMES);
     if (parsed.getRawUserInfo() != null) {
       throw CannotRun.badInput(

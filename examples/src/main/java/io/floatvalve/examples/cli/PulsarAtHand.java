@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * FLOATVALVE_PULSAR}; else a private broker, started for this run alone on free ports of 127.0.0.1
  * and ended with it.
  */
-public final class PulsarAtHand implements AutoCloseable {
+public final class PulsarAtHand implements BrokerAtHand {
   private static final int CONNECT_MILLIS = 5_000;
 
   private final PulsarNode node;
@@ -56,22 +56,39 @@ public final class PulsarAtHand implements AutoCloseable {
     if (given == null && adminUri != null) {
       throw CannotRun.badInput("--admin-uri", adminUri, "given without a --uri");
     }
-    PulsarAtHand found = given == null ? started(console) : existing(given, adminUri, options);
+    String how =
+        options.givenUri() == null ? "given by " + CommonOptions.PULSAR_VARIABLE : "given by --uri";
+    PulsarAtHand found =
+        given == null ? started(console) : existing(given, adminUri, options.token(), how);
+    console.say("broker: " + found.describe());
+    return found;
+  }
+
+  /**
+   * Finds or starts one beside another broker, whose address {@code --uri} is: the one given by
+   * {@code FLOATVALVE_PULSAR}, else a private one.
+   *
+   * @throws CannotRun if there is none, or it cannot be reached
+   */
+  public static PulsarAtHand openBeside(Console console) {
+    String given = CommonOptions.pulsarUriOfVariable();
+    PulsarAtHand found =
+        given == null
+            ? started(console)
+            : existing(given, null, null, "given by " + CommonOptions.PULSAR_VARIABLE);
     console.say("broker: " + found.describe());
     return found;
   }
 
   private static PulsarAtHand existing(
-      String uri, @Nullable String adminUri, CommonOptions options) {
-    String how =
-        options.givenUri() == null ? "given by " + CommonOptions.PULSAR_VARIABLE : "given by --uri";
+      String uri, @Nullable String adminUri, @Nullable String token, String how) {
     PulsarNode node = PulsarNode.of(uri, adminUri);
     try (Socket socket = new Socket()) {
       socket.connect(new InetSocketAddress(node.host(), node.port()), CONNECT_MILLIS);
     } catch (IOException e) {
       throw CannotRun.unreachable("tried " + uri, e);
     }
-    return new PulsarAtHand(node, options.token(), versionOf(node), how, false);
+    return new PulsarAtHand(node, token, versionOf(node), how, false);
   }
 
   private static PulsarAtHand started(Console console) {
@@ -107,7 +124,7 @@ public final class PulsarAtHand implements AutoCloseable {
     return version + ", " + how + ", " + node.serviceUrl();
   }
 
-  /** Says in the findings which broker it is. */
+  @Override
   public void describeTo(Findings findings) {
     findings.broker("pulsar", version, how);
   }
@@ -120,6 +137,11 @@ public final class PulsarAtHand implements AutoCloseable {
   /** Returns whether it was started for this run: then its wire can be watched. */
   public boolean isOwn() {
     return own;
+  }
+
+  /** Returns the private broker, or empty if it is one that was given. */
+  public Optional<PulsarNode> node() {
+    return own ? Optional.of(node) : Optional.empty();
   }
 
   /** Returns the admin interface, which a broker that was given may not have here. */
@@ -142,7 +164,7 @@ public final class PulsarAtHand implements AutoCloseable {
     return node.openProxy();
   }
 
-  /** Begins messaging over it. */
+  @Override
   public Messaging messaging(Consumer<Event> listener) {
     return Messaging.over(
         PulsarBroker.connect(PulsarBroker.Settings.at(uri()).withAuthentication(authentication())),

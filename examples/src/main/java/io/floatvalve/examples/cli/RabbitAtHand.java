@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * FLOATVALVE_RABBIT}; else an installed {@code rabbitmq-server}, started for this run alone on free
  * ports of 127.0.0.1 and ended with it.
  */
-public final class RabbitAtHand implements AutoCloseable {
+public final class RabbitAtHand implements BrokerAtHand {
   private static final int CONNECT_MILLIS = 5_000;
 
   private final String uri;
@@ -113,7 +113,7 @@ public final class RabbitAtHand implements AutoCloseable {
     return version + ", " + how + ", " + CannotRun.masked(uri);
   }
 
-  /** Says in the findings which broker it is. */
+  @Override
   public void describeTo(Findings findings) {
     findings.broker("rabbitmq", version, how);
   }
@@ -157,7 +157,7 @@ public final class RabbitAtHand implements AutoCloseable {
     return Optional.ofNullable(node);
   }
 
-  /** Begins messaging over it. */
+  @Override
   public Messaging messaging(Consumer<Event> listener) {
     return messaging(uri, listener);
   }
@@ -174,6 +174,11 @@ public final class RabbitAtHand implements AutoCloseable {
     } catch (IOException e) {
       throw CannotRun.unreachable("tried " + CannotRun.masked(uri), e);
     }
+  }
+
+  /** Opens a plain connection another way, such as through a proxy. */
+  public static Connection connectionAt(URI uri) throws IOException {
+    return connect(uri.toString(), "floatvalve lab plain");
   }
 
   @Override

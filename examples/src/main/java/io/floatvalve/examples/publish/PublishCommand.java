@@ -3,12 +3,15 @@ package io.floatvalve.examples.publish;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import io.floatvalve.examples.cli.Addresses;
+import io.floatvalve.examples.cli.BrokerAtHand;
 import io.floatvalve.examples.cli.CannotRun;
 import io.floatvalve.examples.cli.CommonOptions;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Durations;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.Metronome;
+import io.floatvalve.examples.cli.PulsarAtHand;
+import io.floatvalve.examples.cli.PulsarOptions;
 import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.StopSignal;
 import io.floatvalve.examples.cli.Ticker;
@@ -60,19 +63,26 @@ import picocli.CommandLine.Spec;
       "Exit code 0 only if every line is confirmed; 1 if not: then it says how to finish the rest."
     })
 public final class PublishCommand implements Callable<Integer> {
+  private static final String RABBIT = "rabbit";
+  private static final String PULSAR = "pulsar";
   private static final List<String> QUEUE_TYPES = List.of("classic", "quorum", "stream");
   private static final int QUEUED_BYTES = 8 << 20;
   private static final int IN_FLIGHT_BYTES = 8 << 20;
   private static final Duration CLOSE = Duration.ofSeconds(10);
   private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
 
-  @Option(names = "--broker", paramLabel = "B", description = "rabbit (the only one as yet).")
-  private String broker = "rabbit";
+  @Option(
+      names = "--broker",
+      paramLabel = "B",
+      description = "rabbit (default) or pulsar. With --resume it is that of the earlier run.")
+  private @Nullable String broker;
 
   @Option(
       names = "--to",
       paramLabel = "ADDRESS",
-      description = "QUEUE or EXCHANGE/KEY; in full queue:NAME, exchange:NAME/KEY.")
+      description =
+          "On RabbitMQ QUEUE or EXCHANGE/KEY; in full queue:NAME, exchange:NAME/KEY. On Pulsar a"
+              + " topic, NAME or persistent://TENANT/NAMESPACE/NAME.")
   private @Nullable String to;
 
   @Option(names = "--from", paramLabel = "FILE", description = "The file; - (default) is stdin.")
@@ -124,7 +134,8 @@ public final class PublishCommand implements Callable<Integer> {
       names = "--declare",
       paramLabel = "TYPE",
       description =
-          "Declare the queue first: classic, quorum or stream. Default on a private node: classic.")
+          "RabbitMQ: declare the queue first: classic, quorum or stream. Default on a private node:"
+              + " classic.")
   private @Nullable String declare;
 
   @Option(
@@ -147,6 +158,7 @@ public final class PublishCommand implements Callable<Integer> {
       description = "Longer lines are not sent; default 16777216.")
   private int maxMessageBytes = 16 << 20;
 
+  @Mixin private PulsarOptions pulsarOptions = new PulsarOptions();
   @Mixin private CommonOptions common = new CommonOptions();
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -163,11 +175,10 @@ public final class PublishCommand implements Callable<Integer> {
     Findings findings = new Findings("publish");
     try (StopSignal stop = new StopSignal();
         InputStream input = open(plan.run().from());
-        RabbitAtHand rabbit = RabbitAtHand.open(common, console)) {
-      rabbit.describeTo(findings);
-      declare(rabbit, plan.address());
+        BrokerAtHand atHand = broker(plan, console)) {
+      atHand.describeTo(findings);
       try (var messaging =
-              rabbit.messaging(
+              atHand.messaging(
                   event -> console.progress("  " + event.who() + ": " + event.what()));
           Publisher publisher = messaging.publisher(settings);
           ResultsFile file =
@@ -217,6 +228,23 @@ public final class PublishCommand implements Callable<Integer> {
     }
   }
 
+  private BrokerAtHand broker(Plan plan, Console console) throws IOException {
+    if (plan.run().broker().equals(PULSAR)) {
+      return PulsarAtHand.open(common, pulsarOptions, console);
+    }
+    RabbitAtHand rabbit = RabbitAtHand.open(common, console);
+    boolean declared = false;
+    try {
+      declare(rabbit, plan.address());
+      declared = true;
+      return rabbit;
+    } finally {
+      if (!declared) {
+        rabbit.close();
+      }
+    }
+  }
+
   private static void tick(Console console, ResultsFile file, PublishRun run, long began) {
     file.flush();
     Tally tally = run.tally();
@@ -234,8 +262,8 @@ public final class PublishCommand implements Callable<Integer> {
   }
 
   private Plan plan() throws IOException {
-    if (!broker.equals("rabbit")) {
-      throw CannotRun.badInput("--broker", broker, "must be rabbit; others are not there yet");
+    if (broker != null && !broker.equals(RABBIT) && !broker.equals(PULSAR)) {
+      throw CannotRun.badInput("--broker", broker, "must be rabbit or pulsar");
     }
     if (rate != null && !(rate > 0 && rate <= 1e7)) {
       throw CannotRun.badInput("--rate", rate, "must be above 0 and at most 10000000");
@@ -255,16 +283,17 @@ public final class PublishCommand implements Callable<Integer> {
       throw CannotRun.badInput("--repeat", String.join(",", repeat), "given without --resume");
     }
     if (to == null) {
-      throw CannotRun.badInput("--to is missing: name a queue, or EXCHANGE/KEY");
+      throw CannotRun.badInput("--to is missing: name a queue, EXCHANGE/KEY or a topic");
     }
-    Address address = Addresses.rabbit("--to", to);
+    String kind = broker == null ? RABBIT : broker;
+    Address address = address(kind, to);
     String source = from == null ? "-" : from;
     Path file = results == null ? defaultResults() : results;
     if (Files.exists(file)) {
       throw CannotRun.badInput(
           "--results", file, "exists already; to go on with it, give --resume " + file);
     }
-    Run run = new Run(broker, to, source, format(source), size(source), EnumSet.of(Fate.UNTRIED));
+    Run run = new Run(kind, to, source, format(source), size(source), EnumSet.of(Fate.UNTRIED));
     return new Plan(
         run,
         address,
@@ -286,6 +315,10 @@ public final class PublishCommand implements Callable<Integer> {
       throw CannotRun.badInput("--resume", earlier, CannotRun.whyNoFile(e));
     }
     Run first = past.run();
+    if (broker != null && !broker.equals(first.broker())) {
+      throw CannotRun.badInput(
+          "--broker", broker, "the earlier run published to " + first.broker());
+    }
     String source = from == null ? first.from() : from;
     if (source.equals("-")) {
       throw CannotRun.badInput(
@@ -299,9 +332,9 @@ public final class PublishCommand implements Callable<Integer> {
           "belongs to a file of " + first.bytes() + " bytes, but " + source + " has " + bytes);
     }
     String target = to == null ? first.to() : to;
-    Address address = Addresses.rabbit("--to", target);
+    Address address = address(first.broker(), target);
     LineFormat read = format == null ? first.format() : format(source);
-    Run run = new Run(broker, target, source, read, bytes, repeats());
+    Run run = new Run(first.broker(), target, source, read, bytes, repeats());
     return new Plan(
         run,
         address,
@@ -309,6 +342,16 @@ public final class PublishCommand implements Callable<Integer> {
         earlier,
         true,
         "going on with the lines of " + named(source) + " to " + address);
+  }
+
+  private Address address(String kind, String text) {
+    if (!kind.equals(PULSAR)) {
+      return Addresses.rabbit("--to", text);
+    }
+    if (declare != null) {
+      throw CannotRun.badInput("--declare", declare, "only a queue of RabbitMQ can be declared");
+    }
+    return Addresses.pulsar("--to", text);
   }
 
   private Set<Fate> repeats() {

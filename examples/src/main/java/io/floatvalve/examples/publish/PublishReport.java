@@ -128,7 +128,8 @@ final class PublishReport {
                 + " --from "
                 + quoted(String.valueOf(lines))
                 + " --format "
-                + run.format().name().toLowerCase(Locale.ROOT);
+                + run.format().name().toLowerCase(Locale.ROOT)
+                + (run.broker().equals("pulsar") ? " --broker pulsar" : "");
     console.say("  " + launcher + what + uri);
     if (secret) {
       console.say(

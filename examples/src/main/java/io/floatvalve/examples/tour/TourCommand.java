@@ -34,7 +34,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -44,15 +43,17 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Publishes a text with trouble on the way, and shows what became of every line. */
+/** Sends a text through both brokers, with trouble on the way; shows what became of every line. */
 @Command(
     name = "tour",
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Publishes a text, one message a line, with trouble on the way: a queue that is not there, a"
-          + " full one, a key too long, a connection cut.",
-      "Shows what became of every line, and holds that against what lies in the queues."
+      "Publishes a text to RabbitMQ, one message a line, with trouble on the way: a queue that is"
+          + " not there, a full one, a key too long, a connection cut.",
+      "What lies in the queues then goes on to a topic of Pulsar, and is handled there.",
+      "Shows what became of every line, and holds that against what came out at the end.",
+      "--uri and FLOATVALVE_RABBIT name the RabbitMQ, FLOATVALVE_PULSAR names the Pulsar."
     })
 public final class TourCommand implements Callable<Integer> {
   private static final String SHIPPED = "lock.txt";
@@ -74,9 +75,11 @@ public final class TourCommand implements Callable<Integer> {
     Console console = Console.of(spec, common);
     List<Line> lines = lines();
     Findings findings = new Findings("tour");
-    try (RabbitAtHand rabbit = RabbitAtHand.open(common, console);
-        Queues queues = new Queues(rabbit, "floatvalve.tour")) {
+    try (Brokers brokers = Brokers.open(common, console);
+        Queues queues = new Queues(brokers.rabbit(), "floatvalve.tour")) {
+      RabbitAtHand rabbit = brokers.rabbit();
       rabbit.describeTo(findings);
+      findings.note("pulsar", brokers.pulsar().describe());
       String main = queues.classic("lines");
       String full =
           queues.classic(
@@ -88,11 +91,13 @@ public final class TourCommand implements Callable<Integer> {
               "%,d lines of %s, one message each, to queue %s", lines.size(), source(), main));
       announce(console, plan, rabbit.plain());
       Published published = publish(rabbit, queues, plan, lines, main, full, console);
-      Set<String> stored = queues.readIds(main);
-      Set<String> storedFull = queues.readIds(full);
       Path results = write(lines, published);
       show(console, findings, published, lines.size());
-      reconcile(console, findings, plan, published, stored, storedFull);
+      Onward.Went went;
+      try (RabbitTaker taker = new RabbitTaker(rabbit)) {
+        went = new Onward(brokers.pulsar()).run(taker, queues, List.of(main, full), console);
+      }
+      reconcile(console, findings, plan, published, went);
       console.say("");
       console.say(Latencies.table(published.latency()));
       console.say("");
@@ -296,28 +301,28 @@ public final class TourCommand implements Callable<Integer> {
   }
 
   private static void reconcile(
-      Console console,
-      Findings findings,
-      TourPlan plan,
-      Published published,
-      Set<String> stored,
-      Set<String> storedFull) {
+      Console console, Findings findings, TourPlan plan, Published published, Onward.Went went) {
+    went.show(console, findings);
     Map<Verdict, Long> all = new EnumMap<>(Verdict.class);
     Map<Verdict, Long> found = new EnumMap<>(Verdict.class);
+    Map<Verdict, Long> handled = new EnumMap<>(Verdict.class);
     long refusedKept = 0;
     for (int i = 0; i < published.outcomes().size(); i++) {
       Verdict verdict = published.outcomes().get(i).verdict();
-      boolean there = stored.contains(id(i + 1)) || storedFull.contains(id(i + 1));
+      boolean there = went.taken().contains(id(i + 1));
       all.merge(verdict, 1L, Long::sum);
       if (there) {
         found.merge(verdict, 1L, Long::sum);
+      }
+      if (went.handlings().containsKey(id(i + 1))) {
+        handled.merge(verdict, 1L, Long::sum);
       }
       if (plan.of(i + 1) == TourPlan.Trouble.FULL_QUEUE && verdict == Verdict.NACKED && there) {
         refusedKept++;
       }
     }
-    console.say("Held against what lies in the queues:");
-    Table table = new Table("outcome", "lines", "in a queue", "should be");
+    console.say("Each outcome held against what lay in the queues, and what came out at the end:");
+    Table table = new Table("outcome", "lines", "in a queue", "handled", "should be");
     for (Verdict verdict : Verdict.values()) {
       String should =
           switch (verdict) {
@@ -325,7 +330,12 @@ public final class TourCommand implements Callable<Integer> {
             case RETURNED, NOT_SENT, NACKED -> "none";
             case UNKNOWN -> "any";
           };
-      table.row(verdict, all.getOrDefault(verdict, 0L), found.getOrDefault(verdict, 0L), should);
+      table.row(
+          verdict,
+          all.getOrDefault(verdict, 0L),
+          found.getOrDefault(verdict, 0L),
+          handled.getOrDefault(verdict, 0L),
+          should);
     }
     console.say(table);
     long confirmed = all.getOrDefault(Verdict.CONFIRMED, 0L);
@@ -335,6 +345,11 @@ public final class TourCommand implements Callable<Integer> {
         "every confirmed line is in a queue",
         confirmedFound + " of " + confirmed,
         confirmedFound == confirmed);
+    findings.check(
+        "end-to-end",
+        "of every outcome as many lines are handled as lay in a queue, and nothing else is",
+        handled + " of " + found,
+        handled.equals(found) && went.handlings().size() == went.taken().size());
     long notThere =
         found.getOrDefault(Verdict.RETURNED, 0L) + found.getOrDefault(Verdict.NOT_SENT, 0L);
     findings.check(

@@ -30,6 +30,13 @@ public interface BrokerUnderTest {
    */
   List<String> stored(Address place) throws Exception;
 
+  /**
+   * Tells whether the client makes a lost connection again by itself, and sends again what it has
+   * no answer to. Where it does, losing the connection leaves no message unknown, unless its time
+   * is over before the answer comes; and the place is one that drops what comes a second time.
+   */
+  boolean sendsAgainByItself();
+
   /** Returns a message that cannot be sent to this broker, for a reason seen without asking it. */
   Message invalid();
 

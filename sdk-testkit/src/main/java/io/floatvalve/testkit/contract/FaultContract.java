@@ -36,8 +36,8 @@ public abstract class FaultContract {
   private static final Duration CONFIRM_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration MAX_WAIT = Duration.ofSeconds(4);
   private static final Duration MAX_BLOCK = Duration.ofSeconds(3);
-  // beyond the time that was set: the timer's step, a pause of a busy machine
-  private static final Duration GRACE = Duration.ofSeconds(5);
+  // beyond the time that was set: the timer's step, pauses of a busy machine; short of a hang
+  private static final Duration GRACE = Duration.ofSeconds(20);
 
   private BrokerUnderTest broker;
   private Rig rig;
@@ -117,12 +117,19 @@ public abstract class FaultContract {
         survive(
             publisher,
             () -> {
+              rig.proxy.stall(Direction.TO_BROKER); // what is sent now gets no answer
+              await()
+                  .atMost(LIMIT)
+                  .until(() -> publisher.status().oldestInFlight().toMillis() > 300);
               broker.kill();
+              rig.proxy.unstall();
               broker.restart();
             });
 
     assertThat(publisher.status().reopened()).isPositive();
-    assertThat(load.count(Verdict.UNKNOWN)).as("in flight when it was killed").isPositive();
+    if (!broker.sendsAgainByItself()) {
+      assertThat(load.count(Verdict.UNKNOWN)).as("in flight when it was killed").isPositive();
+    }
     assertToldOnceInOrder(load);
   }
 
@@ -224,7 +231,9 @@ public abstract class FaultContract {
 
     load.assertAll(Verdict.CONFIRMED, load.published());
     assertThat(outcome(again).attempts()).isPositive();
-    assertThat(load.mostAttempts()).isGreaterThan(1);
+    if (!broker.sendsAgainByItself()) {
+      assertThat(load.mostAttempts()).isGreaterThan(1);
+    }
     load.assertTrue(rig.stored());
   }
 
@@ -246,6 +255,11 @@ public abstract class FaultContract {
                                 : Verdict.NACKED))
             .toList();
     await().atMost(LIMIT).until(() -> publisher.status().inFlight() > 0);
+    if (broker.sendsAgainByItself()) { // then it is time alone that makes them unknown
+      await()
+          .atMost(LIMIT)
+          .until(() -> publisher.status().outcomes().getOrDefault(Verdict.UNKNOWN, 0L) > 0);
+    }
 
     rig.proxy.cut(Cut.RESET);
     rig.proxy.unstall();

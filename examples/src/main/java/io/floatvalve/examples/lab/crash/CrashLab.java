@@ -5,7 +5,10 @@ import io.floatvalve.examples.cli.Check;
 import io.floatvalve.examples.cli.CommonOptions;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Findings;
+import io.floatvalve.examples.cli.PulsarAtHand;
+import io.floatvalve.examples.cli.PulsarOptions;
 import io.floatvalve.examples.cli.RabbitAtHand;
+import io.floatvalve.testkit.PulsarNode;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -22,10 +25,11 @@ import picocli.CommandLine.Spec;
     description = {
       "Has the broker and the network fail under load, and accounts for every message: its outcome,"
           + " whether it is in the queue, and how long the outcome took.",
-      "Killing the broker and its memory alarm need a private node: give no --uri for these."
+      "Killing RabbitMQ and its memory alarm need a private node: give no --uri for these. Pulsar"
+          + " is always a private one."
     })
 public final class CrashLab implements Callable<Integer> {
-  @Option(names = "--broker", paramLabel = "B", description = "rabbit (the only one as yet).")
+  @Option(names = "--broker", paramLabel = "B", description = "rabbit (default) or pulsar.")
   private String broker = "rabbit";
 
   @Option(names = "--quick", description = "Fewer messages and shorter faults: about a minute.")
@@ -36,34 +40,57 @@ public final class CrashLab implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    if (!broker.equals("rabbit")) {
-      throw CannotRun.badInput("--broker", broker, "must be rabbit; others are not there yet");
-    }
     Console console = Console.of(spec, common);
     Findings findings = new Findings("lab crash");
+    return switch (broker) {
+      case "rabbit" -> onRabbit(console, findings);
+      case "pulsar" -> onPulsar(console, findings);
+      default -> throw CannotRun.badInput("--broker", broker, "must be rabbit or pulsar");
+    };
+  }
+
+  private int onRabbit(Console console, Findings findings) throws IOException {
     try (RabbitAtHand rabbit = RabbitAtHand.open(common, console)) {
       if (!rabbit.plain()) {
         throw CannotRun.badInput(
             "--uri", rabbit.uri(), "the network's faults are made on the way: give amqp://");
       }
       rabbit.describeTo(findings);
-      long began = System.nanoTime();
-      Faults faults = new Faults(rabbit, findings, console, quick);
-      faults.run();
-      double seconds = (System.nanoTime() - began) / 1e9;
-      findings.figure("run_s", seconds);
-      findings.writeTo(common.json());
-      console.say("");
-      console.say("What became of every message (its outcome, then what lies in the queue)");
-      console.say(faults.accounts());
-      console.say("");
-      console.say("Checks");
-      console.say(faults.checks());
-      long held = findings.checks().stream().filter(Check::ok).count();
-      console.say(
-          String.format(
-              "%d of %d checks held, in %.0f s", held, findings.checks().size(), seconds));
-      return findings.allOk() ? CannotRun.OK : CannotRun.NOT_ALL_WELL;
+      return run(new RabbitFaults(rabbit, findings, console, quick), console, findings);
     }
+  }
+
+  private int onPulsar(Console console, Findings findings) throws IOException {
+    String given = common.pulsarUri();
+    if (given != null) {
+      throw CannotRun.badInput(
+          common.givenUri() == null ? CommonOptions.PULSAR_VARIABLE : "--uri",
+          given,
+          "a client goes round a proxy that its broker does not know, so that the network's faults"
+              + " need a private broker: name none");
+    }
+    try (PulsarAtHand pulsar = PulsarAtHand.open(common, new PulsarOptions(), console)) {
+      pulsar.describeTo(findings);
+      PulsarNode node = pulsar.node().orElseThrow();
+      return run(new PulsarFaults(pulsar, node, findings, console, quick), console, findings);
+    }
+  }
+
+  private int run(Faults<?> faults, Console console, Findings findings) throws IOException {
+    long began = System.nanoTime();
+    faults.run();
+    double seconds = (System.nanoTime() - began) / 1e9;
+    findings.figure("run_s", seconds);
+    findings.writeTo(common.json());
+    console.say("");
+    console.say("What became of every message (its outcome, then what was stored)");
+    console.say(faults.accounts());
+    console.say("");
+    console.say("Checks");
+    console.say(faults.checks());
+    long held = findings.checks().stream().filter(Check::ok).count();
+    console.say(
+        String.format("%d of %d checks held, in %.0f s", held, findings.checks().size(), seconds));
+    return findings.allOk() ? CannotRun.OK : CannotRun.NOT_ALL_WELL;
   }
 }

@@ -1,27 +1,22 @@
 package io.floatvalve.examples.lab.crash;
 
-import io.floatvalve.event.Event;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Findings;
-import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.Table;
-import io.floatvalve.model.Address;
 import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.testkit.FaultProxy.Cut;
 import io.floatvalve.testkit.FaultProxy.Direction;
-import io.floatvalve.testkit.RabbitNode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.function.Predicate;
 
-/** The faults, one after the other, each with a queue and a publisher of its own. */
-final class Faults {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+/** The faults, one after the other, each with a place and a publisher of its own. */
+abstract class Faults<S extends Scene> {
+  static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Duration LONGEST =
       Scene.MAX_BLOCK
           .plus(Scene.MAX_WAIT)
@@ -31,7 +26,6 @@ final class Faults {
   private static final int QUEUED_BEHIND = 1_000;
   private static final Duration CLOSE = Duration.ofSeconds(1);
 
-  private final RabbitAtHand rabbit;
   private final Findings findings;
   private final Console console;
   private final boolean quick;
@@ -50,8 +44,7 @@ final class Faults {
           "went on");
   private final Table checks = new Table("check", "fault", "here", "ok");
 
-  Faults(RabbitAtHand rabbit, Findings findings, Console console, boolean quick) {
-    this.rabbit = rabbit;
+  Faults(Findings findings, Console console, boolean quick) {
     this.findings = findings;
     this.console = console;
     this.quick = quick;
@@ -65,31 +58,28 @@ final class Faults {
     return checks;
   }
 
-  void run() throws IOException {
-    kill();
-    cut();
-    stall();
-    notFound();
-    blocked();
-    close();
-    deleted();
-  }
+  /** Has them all happen, one after the other. */
+  abstract void run() throws IOException;
+
+  /** Makes a place for a fault. */
+  abstract S scene(String fault) throws IOException;
 
   /** What is done to the broker or the network while messages are published. */
-  private interface Strike {
-    void on(Scene scene, Load load) throws IOException;
+  interface Strike<S> {
+    void on(S scene, Load load) throws IOException;
   }
 
   /** One run: what became of the messages, and whether publishing went on. */
-  private record Ran(String name, Account account, boolean wentOn, int hanging) {
+  record Ran(String name, Account account, boolean wentOn, int hanging, long reopened) {
     boolean well() {
       return wentOn && hanging == 0 && account.isTrue() && account.longest().compareTo(LONGEST) < 0;
     }
 
     String inWords() {
       return String.format(
-          "%s: %d published, each one outcome%s; %d confirmed, %d of them not stored; %d returned or"
-              + " not sent, %d of them stored; %d unknown; %d twice; longest %.1f s; went on: %s",
+          "%s: %d published, each one outcome%s; %d confirmed, %d of them not stored; %d returned"
+              + " or not sent, %d of them stored; %d unknown; %d twice; longest %.1f s; went on:"
+              + " %s",
           name,
           account.published(),
           account.open() == 0 ? "" : " but " + account.open(),
@@ -104,9 +94,10 @@ final class Faults {
     }
   }
 
-  private Ran under(String name, Strike strike) throws IOException {
+  /** Returns what became of the messages of two threads while something happened to them. */
+  Ran under(String name, Strike<S> strike) throws IOException {
     console.progress(name + " ...");
-    try (Scene scene = new Scene(rabbit, name.replace(' ', '-'))) {
+    try (S scene = scene(name.replace(' ', '-'))) {
       Publisher publisher = scene.publisher(scene.settings());
       Load load = new Load(publisher);
       load.start(2);
@@ -118,7 +109,7 @@ final class Faults {
       publisher.close();
       Load.await(() -> load.settled() == load.published(), Duration.ofSeconds(5));
       Account account = Account.of(load.told(), scene.takeIds(), scene.keptSinceNanos());
-      return noted(new Ran(name, account, wentOn, hanging));
+      return noted(new Ran(name, account, wentOn, hanging, publisher.status().reopened()));
     }
   }
 
@@ -153,16 +144,16 @@ final class Faults {
     return quick ? 500 : 3_000;
   }
 
-  private Duration shorter(int usualSeconds, int whenQuick) {
+  Duration shorter(int usualSeconds, int whenQuick) {
     return Duration.ofSeconds(quick ? whenQuick : usualSeconds);
   }
 
   /** Adds a check: all runs are well, and each shows what is to be seen of its fault. */
-  private void check(String id, String fault, String seen, Predicate<Account> shows, Ran... runs) {
+  void check(String id, String fault, String seen, Predicate<Ran> shows, Ran... runs) {
     boolean ok = true;
     List<String> observed = new ArrayList<>();
     for (Ran ran : runs) {
-      ok &= ran.well() && shows.test(ran.account());
+      ok &= ran.well() && shows.test(ran);
       observed.add(ran.inWords());
     }
     String here = String.join("; ", observed);
@@ -187,7 +178,7 @@ final class Faults {
     return String.format("%,d published, %,d without a true outcome", published, untold);
   }
 
-  private void notTried(String id, String fault) {
+  void notTried(String id, String fault) {
     String why = "the broker was given by its address; this needs a private node";
     findings.note(id, why);
     checks.row(id, fault, "not tried: " + why, "-");
@@ -195,37 +186,33 @@ final class Faults {
 
   // -------------------------------------------------------------------------------------- faults
 
-  private void kill() throws IOException {
-    String fault = "SIGKILL under load, then a restart";
-    Optional<RabbitNode> node = rabbit.node();
-    if (node.isEmpty()) {
-      notTried("kill", fault);
-      return;
-    }
+  /** Kills the broker and starts it again. */
+  void kill(Runnable killed, Runnable started, String seen, Predicate<Ran> shows)
+      throws IOException {
     Ran ran =
         under(
             "kill",
             (scene, load) -> {
-              node.get().syncDeclared(); // a kill may lose a queue, with all that is in it
-              node.get().kill();
-              node.get().restart();
+              killed.run();
+              started.run();
             });
-    check("kill", fault, "some unknown", account -> account.count(Verdict.UNKNOWN) > 0, ran);
+    check("kill", "SIGKILL under load, then a restart", seen, shows, ran);
   }
 
-  private void cut() throws IOException {
+  /** Cuts the connection again and again. */
+  void cut(String seen, Predicate<Ran> shows) throws IOException {
     Ran reset = under("cut RST", cutting(Cut.RESET));
     Ran end = under("cut FIN", cutting(Cut.END));
     check(
         "cut",
         "the connection cut three times by RST, three times by FIN",
-        "some unknown",
-        account -> account.count(Verdict.UNKNOWN) > 0,
+        seen,
+        shows,
         reset,
         end);
   }
 
-  private Strike cutting(Cut how) {
+  private Strike<S> cutting(Cut how) {
     return (scene, load) -> {
       for (int times = 0; times < 3; times++) {
         scene.proxy().stall(Direction.FROM_BROKER); // so that some are in flight when it comes
@@ -237,19 +224,20 @@ final class Faults {
     };
   }
 
-  private void stall() throws IOException {
+  /** Stops the bytes for longer than the broker may take to answer. */
+  void stall() throws IOException {
     Ran to = under("stall to broker", stalling(Direction.TO_BROKER));
     Ran from = under("stall from broker", stalling(Direction.FROM_BROKER));
     check(
         "stall",
         "bytes stop in one direction for longer than the confirm timeout",
         "some unknown",
-        account -> account.count(Verdict.UNKNOWN) > 0,
+        Faults::someUnknown,
         to,
         from);
   }
 
-  private Strike stalling(Direction direction) {
+  private Strike<S> stalling(Direction direction) {
     return (scene, load) -> {
       scene.proxy().stall(direction);
       load.awaitMore(Verdict.UNKNOWN, 1, PATIENCE);
@@ -258,66 +246,14 @@ final class Faults {
     };
   }
 
-  private void notFound() throws IOException {
-    Ran ran =
-        under(
-            "notfound",
-            (scene, load) -> {
-              for (int times = 0; times < 3; times++) {
-                var unused = load.publish(Address.exchange("floatvalve.crash.none", "k"));
-                load.awaitMore(Verdict.UNKNOWN, 1, PATIENCE);
-                load.awaitMore(Verdict.CONFIRMED, 100, PATIENCE);
-              }
-            });
-    check(
-        "notfound",
-        "three messages to an exchange that does not exist: 404, the channel is closed",
-        "these three unknown",
-        account -> account.count(Verdict.UNKNOWN) >= 3,
-        ran);
+  static boolean someUnknown(Ran ran) {
+    return ran.account().count(Verdict.UNKNOWN) > 0;
   }
 
-  private void blocked() throws IOException {
-    Duration alarm = shorter(10, 4);
-    String fault = "memory alarm for " + alarm.toSeconds() + " s";
-    Optional<RabbitNode> node = rabbit.node();
-    if (node.isEmpty()) {
-      notTried("blocked", fault);
-      return;
-    }
-    List<Event> seen = new ArrayList<>();
-    Ran ran =
-        under(
-            "blocked",
-            (scene, load) -> {
-              node.get().memoryAlarm(true);
-              try {
-                Load.await(() -> has(scene, Event.Blocked.class), PATIENCE);
-                Load.pass(alarm);
-              } finally {
-                node.get().memoryAlarm(false);
-              }
-              Load.await(() -> has(scene, Event.Unblocked.class), PATIENCE);
-              seen.addAll(scene.events());
-            });
-    boolean told =
-        seen.stream().anyMatch(event -> event instanceof Event.Blocked)
-            && seen.stream().noneMatch(event -> event instanceof Event.LinkLost);
-    check(
-        "blocked",
-        fault,
-        "the alarm is told, the connection stays, some not sent",
-        account -> told && account.count(Verdict.NOT_SENT) > 0,
-        ran);
-  }
-
-  private static boolean has(Scene scene, Class<? extends Event> type) {
-    return scene.events().stream().anyMatch(type::isInstance);
-  }
-
-  private void close() throws IOException {
+  /** Closes the publisher while nothing is answered. */
+  void close() throws IOException {
     console.progress("close ...");
-    try (Scene scene = new Scene(rabbit, "close")) {
+    try (S scene = scene("close")) {
       Publisher publisher =
           scene.publisher(
               scene
@@ -343,7 +279,7 @@ final class Faults {
       Load after = new Load(scene.publisher(scene.settings()));
       var unused = after.publish(null);
       boolean wentOn = Load.await(() -> after.count(Verdict.CONFIRMED) == 1, PATIENCE);
-      Ran ran = noted(new Ran("close", told, wentOn, 0));
+      Ran ran = noted(new Ran("close", told, wentOn, 0, 0));
       findings.figure("close_took_ms", took.toMillis());
       check(
           "close",
@@ -355,29 +291,12 @@ final class Faults {
               + took.toMillis()
               + " ms",
           "closed within 2 s with " + IN_FLIGHT + " in flight: these unknown, the rest not sent",
-          account ->
+          closed ->
               inFlight == IN_FLIGHT
                   && took.compareTo(CLOSE.plusSeconds(1)) < 0
-                  && account.count(Verdict.UNKNOWN) == IN_FLIGHT
-                  && account.count(Verdict.NOT_SENT) == QUEUED_BEHIND,
+                  && closed.account().count(Verdict.UNKNOWN) == IN_FLIGHT
+                  && closed.account().count(Verdict.NOT_SENT) == QUEUED_BEHIND,
           ran);
     }
-  }
-
-  private void deleted() throws IOException {
-    Ran ran =
-        under(
-            "deleted",
-            (scene, load) -> {
-              scene.deleteQueue();
-              load.awaitMore(Verdict.RETURNED, 100, PATIENCE);
-              scene.declare();
-            });
-    check(
-        "deleted",
-        "the queue deleted under load, and declared again",
-        "some returned; what was confirmed before the queue was deleted went with it",
-        account -> account.count(Verdict.RETURNED) > 0,
-        ran);
   }
 }

@@ -39,6 +39,8 @@ import org.apache.pulsar.metadata.bookkeeper.BKCluster;
 public final class BrokerMain {
   private static final String CLUSTER = "floatvalve";
   private static final String LOOPBACK = "127.0.0.1";
+  private static final int LARGEST_MESSAGE = 5 << 20; // the broker's default
+  private static final int HEADERS = 10 << 10; // what the broker lets a message have on top
   private static final Duration PATIENCE_AT_STOP = Duration.ofSeconds(15);
 
   private BrokerMain() {}
@@ -95,6 +97,7 @@ public final class BrokerMain {
     c.setJournalFlushWhenQueueEmpty(true);
     c.setProperty("journalPreAllocSizeMB", 4);
     c.setProperty("journalMaxSizeMB", 32);
+    c.setNettyMaxFrameSizeBytes(LARGEST_MESSAGE + HEADERS); // the default has no room for headers
     c.setNumAddWorkerThreads(1);
     c.setNumReadWorkerThreads(1);
     c.setDiskUsageThreshold(0.999F);
