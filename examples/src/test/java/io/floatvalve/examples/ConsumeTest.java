@@ -3,7 +3,9 @@ package io.floatvalve.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.floatvalve.testkit.NeedsPulsar;
+import io.floatvalve.testkit.NeedsRabbit;
 import io.floatvalve.testkit.PulsarNode;
+import io.floatvalve.testkit.RabbitNode;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -57,6 +59,21 @@ class ConsumeTest {
 
     assertThat(exit).isEqualTo(2);
     assertThat(err.toString()).contains(option).contains(value).doesNotContain("\tat ");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "--group,     g",
+    "--admin-uri, http://localhost:8080",
+    "--from,      exchange:e/k",
+    "--from,      queue:",
+    "--uri,       pulsar://localhost",
+  })
+  void onRabbit_whatOnlyPulsarHas_isRefused(String option, String value) {
+    int exit = run("consume", "--broker", "rabbit", "--feed", "1", option, value);
+
+    assertThat(exit).isEqualTo(2);
+    assertThat(err.toString()).contains(option).doesNotContain("\tat ");
   }
 
   @Test
@@ -127,6 +144,38 @@ class ConsumeTest {
     assertThat(json)
         .content()
         .contains("\"lost_msgs\" : 0", "\"unsettled_msgs\" : 0", "\"in_doubt_msgs\" : 0")
+        .doesNotContain("\"handled_msgs\" : 0");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"none", "key", "total"})
+  @NeedsRabbit
+  void onRabbit_everyMessageFed_isAccountedFor(String order) throws IOException {
+    Path json = folder.resolve("found.json");
+
+    int exit =
+        run(
+            "consume",
+            "--broker",
+            "rabbit",
+            "--feed",
+            "200",
+            "--order",
+            order,
+            "--handler-time",
+            "1ms",
+            "--time",
+            "2s",
+            "--uri",
+            RabbitNode.shared().uri(),
+            "--json",
+            json.toString());
+
+    assertThat(exit).describedAs("%s%s", out, err).isZero();
+    assertThat(json)
+        .content()
+        .contains("\"lost_msgs\" : 0", "\"unsettled_msgs\" : 0", "\"in_doubt_msgs\" : 0")
+        .contains("\"kind\" : \"rabbitmq\"")
         .doesNotContain("\"handled_msgs\" : 0");
   }
 }

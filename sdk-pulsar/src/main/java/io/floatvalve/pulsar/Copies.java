@@ -36,6 +36,13 @@ final class Copies {
   private static final Logger LOG = LoggerFactory.getLogger(Copies.class);
   private static final int MOST_REASON = 1_000;
 
+  /**
+   * How much too early a broker may deliver: it looks once in {@code
+   * delayedDeliveryTickTimeMillis}, a second unless told otherwise, and then hands out what is due
+   * before its next look, unless {@code isDelayedDeliveryDeliverAtTimeStrict}.
+   */
+  private static final Duration TOO_EARLY = Duration.ofSeconds(1);
+
   private final PulsarClient client;
   private final Duration timeout;
   private final Map<String, CompletableFuture<Producer<byte[]>>> producers =
@@ -123,7 +130,7 @@ final class Copies {
       b.eventTime(original.getEventTime());
     }
     if (!copy.delay().isZero()) {
-      b.deliverAfter(millis(copy.delay()), TimeUnit.MILLISECONDS);
+      b.deliverAfter(millis(copy.delay().plus(TOO_EARLY)), TimeUnit.MILLISECONDS);
     }
     return b;
   }

@@ -150,6 +150,7 @@ final class ConsumeFaultsTest {
               1,
               4,
               10,
+              1L << 20,
               List.of(),
               null,
               1,

@@ -216,6 +216,25 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
+   * Resets the client's end of every connection, and leaves the broker's end open and silent until
+   * the broker ends it: a client that went away without the broker's hearing of it. New connections
+   * are accepted as before.
+   *
+   * @return how many there were
+   */
+  public int abandon() {
+    int count = 0;
+    for (Link link : List.copyOf(links)) {
+      if (links.remove(link)) {
+        ending.add(link);
+        link.abandon();
+        count++;
+      }
+    }
+    return count;
+  }
+
+  /**
    * Refuses new connections, as a machine does where nothing listens on the port, until {@link
    * #accept}; in a moment, when the system has closed the listener. Open ones go on.
    */
@@ -398,6 +417,17 @@ public final class FaultProxy implements AutoCloseable {
         } catch (IOException e) {
           closeQuietly(socket);
         }
+      }
+    }
+
+    void abandon() {
+      up.cut();
+      down.cut();
+      try {
+        client.setSoLinger(true, 0);
+        client.close();
+      } catch (IOException e) {
+        closeQuietly(client);
       }
     }
 

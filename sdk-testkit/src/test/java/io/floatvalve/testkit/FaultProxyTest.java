@@ -185,6 +185,25 @@ class FaultProxyTest {
   }
 
   @Test
+  void abandon_resetsTheClientsEnd_andTheBrokersStaysOpenAndSilent() throws Exception {
+    assertThat(proxy.abandon()).isEqualTo(1);
+
+    assertThatThrownBy(() -> client.getInputStream().read()).isInstanceOf(IOException.class);
+    broker.getOutputStream().write(random(MEBIBYTE)); // read, and thrown away
+    broker.setSoTimeout(300);
+    assertThatThrownBy(() -> broker.getInputStream().read())
+        .isInstanceOf(SocketTimeoutException.class);
+    assertThat(proxy.connections()).isZero();
+    Socket next = keep(new Socket(proxy.host(), proxy.port()));
+    Socket nextBroker = keep(server.accept());
+    nextBroker.getOutputStream().write(7);
+    assertThat(next.getInputStream().read()).isEqualTo(7);
+    proxy.close();
+    broker.setSoTimeout(20_000);
+    assertThatThrownBy(() -> broker.getInputStream().read()).isInstanceOf(IOException.class);
+  }
+
+  @Test
   void cutInAnOrderlyWay_endsTheStreamsAtBothEnds_evenWhenStalledAndFull() throws Exception {
     proxy.stall();
     AtomicLong written = new AtomicLong();

@@ -176,6 +176,11 @@ public final class RabbitAtHand implements BrokerAtHand {
     }
   }
 
+  /** Opens a plain connection another way, such as through a proxy. */
+  public static Connection connectionAt(URI uri) throws IOException {
+    return connect(uri.toString(), "floatvalve lab plain");
+  }
+
   @Override
   public void close() {
     if (node != null) {

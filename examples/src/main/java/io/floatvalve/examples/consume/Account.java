@@ -56,7 +56,7 @@ final class Account {
     others++;
   }
 
-  /** It was found in the topic after the end. */
+  /** It was found there after the end. */
   synchronized void left(int number) {
     left.set(number);
   }
@@ -90,7 +90,7 @@ final class Account {
    * @param doubted sent without an answer; the broker may have them
    * @param handled at least once
    * @param again handlings beyond the first of a message
-   * @param left not handled, found in the topic
+   * @param left not handled, found there after the end
    * @param lost confirmed, and neither handled nor found
    * @param others handlings of messages that were not fed here
    * @param outOfOrder how often one was first begun after a later one of its sequence

@@ -3,6 +3,7 @@ package io.floatvalve.examples.consume;
 import io.floatvalve.consume.Consumer;
 import io.floatvalve.consume.ConsumerSettings;
 import io.floatvalve.consume.Delivery;
+import io.floatvalve.examples.cli.Addresses;
 import io.floatvalve.examples.cli.CannotRun;
 import io.floatvalve.examples.cli.CommonOptions;
 import io.floatvalve.examples.cli.Console;
@@ -10,23 +11,21 @@ import io.floatvalve.examples.cli.Durations;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
+import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.StopSignal;
 import io.floatvalve.examples.cli.Ticker;
 import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Address;
+import io.floatvalve.model.Message;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.model.Settlement;
-import io.floatvalve.pulsar.PulsarBroker;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import org.apache.pulsar.client.api.BatcherBuilder;
-import org.apache.pulsar.client.api.Message;
-import org.apache.pulsar.client.api.PulsarClientException;
-import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -34,32 +33,41 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Consumes a topic until it is told to stop, and accounts for every message. */
+/** Consumes a topic or queue until it is told to stop, and accounts for every message. */
 @Command(
     name = "consume",
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Consumes a topic until Ctrl-C, SIGTERM or the end of --time, then drains.",
+      "Consumes a topic or queue until Ctrl-C, SIGTERM or the end of --time, then drains.",
       "Exit code 0 only if nothing is lost and nothing unsettled."
     })
 public final class ConsumeCommand implements Callable<Integer> {
   private static final Duration DRAIN = Duration.ofSeconds(15);
+  private static final String GROUP = "floatvalve";
 
-  @Option(names = "--broker", paramLabel = "B", description = "pulsar (the only one as yet).")
+  @Option(
+      names = "--broker",
+      paramLabel = "B",
+      description = "pulsar (default) or rabbit.")
   private String broker = "pulsar";
 
   @Option(
       names = "--from",
-      paramLabel = "TOPIC",
-      description = "NAME, or persistent://TENANT/NAMESPACE/NAME. With --feed it may be left out.")
+      paramLabel = "PLACE",
+      description = {
+        "A topic, NAME or persistent://TENANT/NAMESPACE/NAME; on RabbitMQ a queue, NAME or"
+            + " queue:NAME.",
+        "With --feed it may be left out: a place of its own is made."
+      })
   private @Nullable String from;
 
   @Option(
       names = "--group",
       paramLabel = "NAME",
-      description = "The subscription; default floatvalve. It stays on the topic afterwards.")
-  private String group = "floatvalve";
+      description =
+          "Pulsar only: the subscription; default floatvalve. It stays on the topic afterwards.")
+  private @Nullable String group;
 
   @Option(
       names = "--handler-time",
@@ -89,7 +97,7 @@ public final class ConsumeCommand implements Callable<Integer> {
   @Option(
       names = "--feed",
       paramLabel = "RATE",
-      description = "Feed the topic by a plain producer, so many messages a second.")
+      description = "Feed it by a plain producer, so many messages a second.")
   private @Nullable Double feed;
 
   @Option(
@@ -116,36 +124,57 @@ public final class ConsumeCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Override
-  public Integer call() throws PulsarClientException {
+  public Integer call() throws IOException {
     Console console = Console.of(spec, common);
     ConsumerSettings settings = settings();
     checkFeed();
     Findings findings = new Findings("consume");
     try (StopSignal stop = new StopSignal();
-        PulsarAtHand pulsar = PulsarAtHand.open(common, pulsarOptions, console)) {
-      pulsar.describeTo(findings);
-      String topic = from == null ? pulsar.topic("consume") : from;
-      Report report = run(pulsar, settings(topic, settings), topic, stop, console);
+        Ground ground = ground(console)) {
+      ground.describeTo(findings);
+      Report report = run(ground, ground.at(settings), stop, console);
       report.show(console, findings);
-      if (!pulsar.isOwn()) {
-        console.say("The subscription '" + group + "' stays on " + topic + ".");
+      if (!ground.leaves().isEmpty()) {
+        console.say(ground.leaves());
       }
       findings.writeTo(common.json());
       return findings.allOk() ? CannotRun.OK : CannotRun.NOT_ALL_WELL;
     }
   }
 
-  private Report run(
-      PulsarAtHand pulsar,
-      ConsumerSettings settings,
-      String topic,
-      StopSignal stop,
-      Console console)
-      throws PulsarClientException {
+  private boolean isRabbit() {
+    return broker.equals("rabbit");
+  }
+
+  private Ground ground(Console console) throws IOException {
+    if (!isRabbit()) {
+      PulsarAtHand pulsar = PulsarAtHand.open(common, pulsarOptions, console);
+      return new PulsarGround(pulsar, from, group == null ? GROUP : group);
+    }
+    Address queue = from == null ? null : queue(from);
+    RabbitAtHand rabbit = RabbitAtHand.open(common, console);
+    try {
+      return new RabbitGround(rabbit, queue);
+    } catch (IOException | RuntimeException e) {
+      rabbit.close();
+      throw e;
+    }
+  }
+
+  private static Address queue(String from) {
+    Address address = Addresses.rabbit("--from", from);
+    if (address.kind() != Address.Kind.QUEUE) {
+      throw CannotRun.badInput("--from", from, "is an exchange; messages come from queues");
+    }
+    return address;
+  }
+
+  private Report run(Ground ground, ConsumerSettings settings, StopSignal stop, Console console)
+      throws IOException {
     Account account = new Account();
     String run = UUID.randomUUID().toString();
     Report.Ended ended;
-    try (var messaging = pulsar.messaging(event -> console.progress("  " + event));
+    try (var messaging = ground.messaging(event -> console.progress("  " + event));
         Consumer consumer = messaging.consumer(settings)) {
       consumer.handle(delivery -> handle(delivery, run, account));
       Double rate = feed;
@@ -153,8 +182,8 @@ public final class ConsumeCommand implements Callable<Integer> {
           rate == null
               ? null
               : new Feeder(
-                  pulsar.client(), topic, run, rate, feedKeys, feedSize, batcher(), account)) {
-        console.progress("consuming " + topic + " as " + group + ", until Ctrl-C or SIGTERM");
+                  ground.spout(order.equals("key")), run, rate, feedKeys, feedSize, account)) {
+        console.progress("consuming " + ground.name() + ", until Ctrl-C or SIGTERM");
         long began = System.nanoTime();
         if (feeder != null) {
           feeder.start();
@@ -181,17 +210,17 @@ public final class ConsumeCommand implements Callable<Integer> {
       }
     }
     if (feed != null) {
-      Remains.find(pulsar, topic, group, run, account);
+      ground.remains(run, account);
     }
     return new Report(account.sum(), ended, settings.ordering(), feed != null);
   }
 
   private Settlement handle(Delivery delivery, String run, Account account)
       throws InterruptedException {
-    Message<?> message = delivery.unwrap(Message.class);
-    int number = feed == null ? -1 : Feeder.number(run, message);
+    Message message = delivery.message();
+    int number = feed == null ? -1 : Feeder.number(run, message.headers());
     if (number >= 0) {
-      account.begun(order.equals("total") ? "" : String.valueOf(message.getKey()), number);
+      account.begun(order.equals("total") ? "" : String.valueOf(message.key()), number);
     }
     if (!handlerTime.isZero()) {
       TimeUnit.NANOSECONDS.sleep(handlerTime.toNanos());
@@ -202,11 +231,6 @@ public final class ConsumeCommand implements Callable<Integer> {
       account.handledOther();
     }
     return Settlement.accept();
-  }
-
-  /** Under Key_Shared a batch goes to one consumer as a whole, so it must hold one key. */
-  private BatcherBuilder batcher() {
-    return order.equals("key") ? BatcherBuilder.KEY_BASED : BatcherBuilder.DEFAULT;
   }
 
   private void awaitEnd(StopSignal stop) {
@@ -249,7 +273,7 @@ public final class ConsumeCommand implements Callable<Integer> {
       throw CannotRun.badInput("--feed", rate, "must be above 0 and at most 10000000");
     }
     if (from == null && feed == null) {
-      throw CannotRun.badInput("--from is missing: name a topic, or give --feed");
+      throw CannotRun.badInput("--from is missing: name a topic or queue, or give --feed");
     }
     if (feedSize < 0 || feedSize > 4 << 20) {
       throw CannotRun.badInput("--feed-size", feedSize, "must be from 0 to " + (4 << 20));
@@ -260,8 +284,16 @@ public final class ConsumeCommand implements Callable<Integer> {
   }
 
   private ConsumerSettings settings() {
-    if (!broker.equals("pulsar")) {
-      throw CannotRun.badInput("--broker", broker, "must be pulsar; others are not there yet");
+    if (!isRabbit() && !broker.equals("pulsar")) {
+      throw CannotRun.badInput("--broker", broker, "must be pulsar or rabbit");
+    }
+    String subscription = group;
+    String admin = pulsarOptions.adminUri();
+    if (isRabbit() && subscription != null) {
+      throw CannotRun.badInput("--group", subscription, "is for Pulsar; a queue is its own group");
+    }
+    if (isRabbit() && admin != null) {
+      throw CannotRun.badInput("--admin-uri", admin, "is for Pulsar");
     }
     Ordering ordering =
         switch (order) {
@@ -274,28 +306,17 @@ public final class ConsumeCommand implements Callable<Integer> {
         checked(
             "--from",
             String.valueOf(from),
-            () -> ConsumerSettings.from(Address.topic(from == null ? "any" : from)));
-    ConsumerSettings grouped = checked("--group", group, () -> named.withGroup(group));
+            () ->
+                ConsumerSettings.from(
+                    isRabbit()
+                        ? queue(from == null ? "any" : from)
+                        : Address.topic(from == null ? "any" : from)));
+    ConsumerSettings grouped =
+        subscription == null
+            ? named
+            : checked("--group", subscription, () -> named.withGroup(subscription));
     ConsumerSettings limited = checked("--workers", workers, () -> grouped.withWorkers(workers));
-    return limited
-        .withOrdering(ordering)
-        .withPermits(policy())
-        .withCloseTimeout(DRAIN)
-        .withNative(
-            PulsarBroker.ConsumeSettings.defaults()
-                .withReceipts(true)
-                .withInitialPosition(SubscriptionInitialPosition.Earliest));
-  }
-
-  /** The same settings, from a topic that was named after they were checked. */
-  private ConsumerSettings settings(String topic, ConsumerSettings checked) {
-    return ConsumerSettings.from(Address.topic(topic))
-        .withGroup(group)
-        .withWorkers(workers)
-        .withOrdering(checked.ordering())
-        .withPermits(checked.permits())
-        .withCloseTimeout(DRAIN)
-        .withNative(checked.nativeSettings());
+    return limited.withOrdering(ordering).withPermits(policy()).withCloseTimeout(DRAIN);
   }
 
   private PermitPolicy policy() {

@@ -3,13 +3,10 @@ package io.floatvalve.examples.consume;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.floatvalve.examples.cli.Metronome;
+import java.io.IOException;
+import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import org.apache.pulsar.client.api.BatcherBuilder;
-import org.apache.pulsar.client.api.Message;
-import org.apache.pulsar.client.api.Producer;
-import org.apache.pulsar.client.api.PulsarClient;
-import org.apache.pulsar.client.api.PulsarClientException;
 import org.jspecify.annotations.Nullable;
 
 /** Sends numbered messages at a steady rate by a plain producer, on a thread of its own. */
@@ -19,7 +16,7 @@ final class Feeder implements AutoCloseable {
   private static final String RUN = "feeder";
   private static final String NUMBER = "number";
 
-  private final Producer<byte[]> producer;
+  private final Spout spout;
   private final String run;
   private final Metronome metronome;
   private final int keys;
@@ -34,27 +31,12 @@ final class Feeder implements AutoCloseable {
   /**
    * Begins with {@link #start}.
    *
+   * @param spout closed in the end
    * @param run what tells its messages from those of others
    * @param keys how many keys the messages have, one after the other
-   * @param batcher what puts messages into batches: whole topics or single keys keep their order
    */
-  Feeder(
-      PulsarClient client,
-      String topic,
-      String run,
-      double perSecond,
-      int keys,
-      int bytes,
-      BatcherBuilder batcher,
-      Account account)
-      throws PulsarClientException {
-    this.producer =
-        client
-            .newProducer()
-            .topic(topic)
-            .batcherBuilder(batcher)
-            .sendTimeout(30, TimeUnit.SECONDS)
-            .create();
+  Feeder(Spout spout, String run, double perSecond, int keys, int bytes, Account account) {
+    this.spout = spout;
     this.run = run;
     this.metronome = new Metronome(perSecond);
     this.keys = keys;
@@ -68,9 +50,11 @@ final class Feeder implements AutoCloseable {
   }
 
   /** Returns the number of a message that this feeder sent, or -1 for one of another's. */
-  static int number(String run, Message<?> message) {
-    String number = message.getProperty(NUMBER);
-    return number != null && run.equals(message.getProperty(RUN)) ? Integer.parseInt(number) : -1;
+  static int number(String run, Map<String, ?> headers) {
+    Object number = headers.get(NUMBER);
+    return number != null && run.equals(String.valueOf(headers.get(RUN)))
+        ? Integer.parseInt(number.toString())
+        : -1;
   }
 
   /** Returns how many were sent so far, answered or not. */
@@ -96,27 +80,25 @@ final class Feeder implements AutoCloseable {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    } catch (IOException e) {
+      failure = String.valueOf(e.getMessage());
     }
   }
 
-  private void send(int number) {
-    var unused =
-        producer
-            .newMessage()
-            .key("key-" + number % keys)
-            .property(RUN, run)
-            .property(NUMBER, Integer.toString(number))
-            .value(payload)
-            .sendAsync()
-            .whenComplete((id, error) -> answered(number, error));
+  private void send(int number) throws IOException {
+    spout.send(
+        "key-" + number % keys,
+        Map.of(RUN, run, NUMBER, Integer.toString(number)),
+        payload,
+        error -> answered(number, error));
   }
 
-  private void answered(int number, @Nullable Throwable error) {
+  private void answered(int number, @Nullable String error) {
     if (error == null) {
       account.stored(number);
     } else {
       account.doubted(number);
-      failure = String.valueOf(error.getMessage());
+      failure = error;
     }
     open.release();
   }
@@ -134,9 +116,9 @@ final class Feeder implements AutoCloseable {
   }
 
   @Override
-  public void close() throws PulsarClientException {
+  public void close() throws IOException {
     stopped = true;
     thread.interrupt();
-    producer.close();
+    spout.close();
   }
 }

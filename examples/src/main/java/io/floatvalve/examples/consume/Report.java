@@ -38,8 +38,8 @@ record Report(Account.Sum sum, Ended ended, Ordering ordering, boolean fed) {
       table.row("in doubt", sum.doubted(), "sent without an answer " + ended.feederFailure());
       table.row("handled", sum.handled(), "of these, at least once");
       table.row("handled again", sum.again(), "redelivered after they had been handled");
-      table.row("left", sum.left(), "in the topic, for the next consumer");
-      table.row("lost", sum.lost(), "confirmed, neither handled nor in the topic");
+      table.row("left", sum.left(), "there, for the next consumer");
+      table.row("lost", sum.lost(), "confirmed, neither handled nor there");
     }
     if (!fed || sum.others() > 0) {
       table.row("handled", sum.others(), fed ? "of others" : "");
@@ -122,7 +122,7 @@ record Report(Account.Sum sum, Ended ended, Ordering ordering, boolean fed) {
     }
     findings.check(
         "lost",
-        "every message that was confirmed is handled or in the topic",
+        "every message that was confirmed is handled, or still there",
         String.format(
             "%,d sent, %,d handled, %,d left, %,d lost",
             sum.stored(), sum.handled(), sum.left(), sum.lost()),

@@ -7,7 +7,9 @@ import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
+import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.Table;
+import io.floatvalve.examples.lab.permits.rabbit.RabbitPermits;
 import java.io.IOException;
 import java.util.EnumSet;
 import java.util.Set;
@@ -29,7 +31,10 @@ import picocli.CommandLine.Spec;
       "The plain client runs beside with its defaults; checks are about Floatvalve's consumer."
     })
 public final class PermitsLab implements Callable<Integer> {
-  @Option(names = "--broker", paramLabel = "B", description = "pulsar (the only one as yet).")
+  @Option(
+      names = "--broker",
+      paramLabel = "B",
+      description = "pulsar (default) or rabbit.")
   private String broker = "pulsar";
 
   @Option(names = "--quick", description = "Less of everything: under a minute and a half.")
@@ -64,25 +69,46 @@ public final class PermitsLab implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    if (!broker.equals("pulsar")) {
-      throw CannotRun.badInput("--broker", broker, "must be pulsar; others are not there yet");
+    boolean onRabbit = broker.equals("rabbit");
+    if (!onRabbit && !broker.equals("pulsar")) {
+      throw CannotRun.badInput("--broker", broker, "must be pulsar or rabbit");
     }
     Console console = Console.of(spec, common);
     Findings findings = new Findings("lab permits");
+    long began = System.nanoTime();
+    if (onRabbit) {
+      onRabbit(findings, console);
+    } else {
+      onPulsar(findings, console);
+    }
+    double seconds = (System.nanoTime() - began) / 1e9;
+    findings.figure("run_s", seconds);
+    findings.writeTo(common.json());
+    long held = findings.checks().stream().filter(Check::ok).count();
+    console.say(
+        String.format("%d of %d checks held, in %.0f s", held, findings.checks().size(), seconds));
+    return findings.allOk() ? CannotRun.OK : CannotRun.NOT_ALL_WELL;
+  }
+
+  private void onRabbit(Findings findings, Console console) throws IOException {
+    String admin = pulsarOptions.adminUri();
+    if (admin != null) {
+      throw CannotRun.badInput("--admin-uri", admin, "is for Pulsar");
+    }
+    Set<RabbitPermits.Part> parts = EnumSet.noneOf(RabbitPermits.Part.class);
+    only.forEach(part -> parts.add(RabbitPermits.Part.valueOf(part.name())));
+    try (RabbitAtHand rabbit = RabbitAtHand.open(common, console)) {
+      rabbit.describeTo(findings);
+      RabbitPermits.run(rabbit, parts, quick, findings, console);
+    }
+  }
+
+  private void onPulsar(Findings findings, Console console) throws IOException {
     try (PulsarAtHand pulsar = PulsarAtHand.open(common, pulsarOptions, console)) {
       pulsar.describeTo(findings);
-      long began = System.nanoTime();
       try (Bench bench = new Bench(pulsar, findings, console, quick)) {
         run(console, bench);
       }
-      double seconds = (System.nanoTime() - began) / 1e9;
-      findings.figure("run_s", seconds);
-      findings.writeTo(common.json());
-      long held = findings.checks().stream().filter(Check::ok).count();
-      console.say(
-          String.format(
-              "%d of %d checks held, in %.0f s", held, findings.checks().size(), seconds));
-      return findings.allOk() ? CannotRun.OK : CannotRun.NOT_ALL_WELL;
     }
   }
 

@@ -1,0 +1,183 @@
+package io.floatvalve.examples.lab.permits.rabbit;
+
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import io.floatvalve.Messaging;
+import io.floatvalve.consume.ConsumerSettings;
+import io.floatvalve.examples.cli.CheckTable;
+import io.floatvalve.examples.cli.Console;
+import io.floatvalve.examples.cli.Findings;
+import io.floatvalve.examples.cli.Queues;
+import io.floatvalve.examples.cli.RabbitAtHand;
+import io.floatvalve.flow.PermitPolicy;
+import io.floatvalve.model.Address;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/** What the experiments share: a broker, queues with something in them, consumers, checks. */
+final class Bench implements AutoCloseable {
+  /** Stands for our consumer with adaptive permits, where else a prefetch is fixed. */
+  static final int ADAPTIVE = 0;
+
+  private static final int CONFIRM_EVERY = 500;
+
+  private final RabbitAtHand rabbit;
+  private final Messaging messaging;
+  private final Queues queues;
+  private final Connection plain;
+  private final Findings findings;
+  private final CheckTable checks;
+  private final Console console;
+  private final boolean quick;
+  private final AtomicInteger names = new AtomicInteger();
+
+  Bench(RabbitAtHand rabbit, Findings findings, Console console, boolean quick)
+      throws IOException {
+    this.rabbit = rabbit;
+    this.messaging = rabbit.messaging(event -> {});
+    this.queues = new Queues(rabbit, "floatvalve.permits");
+    this.plain = rabbit.connection("floatvalve lab plain");
+    this.findings = findings;
+    this.checks = new CheckTable(findings);
+    this.console = console;
+    this.quick = quick;
+  }
+
+  RabbitAtHand rabbit() {
+    return rabbit;
+  }
+
+  Messaging messaging() {
+    return messaging;
+  }
+
+  Findings findings() {
+    return findings;
+  }
+
+  CheckTable checks() {
+    return checks;
+  }
+
+  /** Returns the first amount, or the second where it has to be quick. */
+  int amount(int usual, int whenQuick) {
+    return quick ? whenQuick : usual;
+  }
+
+  /** Says what is being done. */
+  void doing(String what) {
+    console.progress(what + " ...");
+  }
+
+  /** Returns how a consumer is called in tables. */
+  static String name(int prefetch) {
+    return prefetch == ADAPTIVE ? "Floatvalve, adaptive" : "plain, prefetch " + prefetch;
+  }
+
+  /** Returns how a consumer is called in figures. */
+  static String figure(int prefetch) {
+    return prefetch == ADAPTIVE ? "adaptive" : "fixed_" + prefetch;
+  }
+
+  // Queues
+
+  /** Makes a classic queue with messages in it, numbered from 0, their keys in turn. */
+  String filled(String what, int messages, int bytes, int keys) throws IOException {
+    String queue = queues.classic(what + "-" + names.incrementAndGet());
+    try (Connection connection = rabbit.connection("floatvalve lab filler")) {
+      Channel channel = connection.createChannel();
+      channel.confirmSelect();
+      for (int i = 0; i < messages; i++) {
+        byte[] body = ByteBuffer.allocate(Math.max(4, bytes)).putInt(i).array();
+        BasicProperties properties =
+            new BasicProperties.Builder()
+                .deliveryMode(2)
+                .headers(Map.of("x-floatvalve-key", "key-" + i % keys))
+                .build();
+        channel.basicPublish("", queue, properties, body);
+        if (i % CONFIRM_EVERY == CONFIRM_EVERY - 1 || i == messages - 1) {
+          channel.waitForConfirmsOrDie(60_000);
+        }
+      }
+    } catch (TimeoutException e) {
+      throw new IOException("the queue could not be filled", e);
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+    return queue;
+  }
+
+  String filled(String what, int messages, int bytes) throws IOException {
+    return filled(what, messages, bytes, 1);
+  }
+
+  /** Returns how many messages are ready in a queue. */
+  long ready(String queue) throws IOException {
+    return queues.count(queue);
+  }
+
+  /** Deletes a queue that is needed no more. */
+  void drop(String queue) throws IOException {
+    queues.delete(queue);
+  }
+
+  /** Returns the number that a message was sent with, from 0. */
+  static int number(byte[] body) {
+    return ByteBuffer.wrap(body).getInt();
+  }
+
+  // Consumers
+
+  /** Returns settings with our defaults. */
+  static ConsumerSettings sdk(String queue) {
+    return ConsumerSettings.from(Address.queue(queue)).withPermits(PermitPolicy.adaptive());
+  }
+
+  /** Opens a plain consumer with this prefetch, or ours for {@link #ADAPTIVE}. */
+  Member open(int prefetch, String queue, int workers, Work work) throws IOException {
+    return prefetch == ADAPTIVE
+        ? new SdkMember(messaging, sdk(queue).withWorkers(workers), work)
+        : new PlainMember(plain, queue, prefetch, workers, work);
+  }
+
+  // Waiting
+
+  /** Waits until it holds, for at most this long; returns whether it does. */
+  static boolean await(Duration limit, BooleanSupplier holds) throws IOException {
+    long deadline = System.nanoTime() + limit.toNanos();
+    while (!holds.getAsBoolean()) {
+      if (System.nanoTime() > deadline) {
+        return false;
+      }
+      pause(Duration.ofMillis(1));
+    }
+    return true;
+  }
+
+  /** Lets time pass. */
+  static void pause(Duration time) throws IOException {
+    LockSupport.parkNanos(time.toNanos());
+    if (Thread.interrupted()) {
+      throw interrupted(new InterruptedException("asked to end"));
+    }
+  }
+
+  private static IOException interrupted(InterruptedException e) {
+    Thread.currentThread().interrupt();
+    return new IOException("interrupted", e);
+  }
+
+  @Override
+  public void close() throws IOException {
+    messaging.close();
+    plain.abort();
+    queues.close();
+  }
+}
