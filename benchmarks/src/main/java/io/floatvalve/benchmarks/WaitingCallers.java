@@ -100,8 +100,7 @@ public final class WaitingCallers implements Callable<Integer> {
         channel.confirmSelect();
         plain.add(
             () -> {
-              channel.basicPublish(
-                  "", queue, true, MessageProperties.PERSISTENT_BASIC, payload);
+              channel.basicPublish("", queue, true, MessageProperties.PERSISTENT_BASIC, payload);
               if (!channel.waitForConfirms(CONFIRM_MILLIS)) {
                 throw new IllegalStateException("nacked");
               }

@@ -81,8 +81,8 @@ final class Pending extends CompletableFuture<PublishOutcome> {
    *
    * The first of all other threads that waits is the `waiter`. If nobody has added a continuation
    * when it is decided, it is left to that thread to complete the future, or to anybody else who
-   * looks at it. A continuation that is added just then may run on such a thread: one of the
-   * application, as with a future that is complete already.
+   * looks at it. Continuations mostly run on our threads, but for those added just then; the JDK,
+   * too, lets a thread that waits help.
    */
 
   /** A thread that waits, parked. */

@@ -416,7 +416,7 @@ final class WindowedPublisher implements Publisher {
   }
 
   private void dequeue() { // holds the lock
-    queue.remove();
+    Pending unused = queue.remove();
     wakeForRoom();
   }
 
