@@ -56,7 +56,7 @@ class ConsumeFaultsTest {
   @ParameterizedTest
   @ValueSource(strings = {"classic", "quorum"})
   void cutAgainAndAgain_losesNothing(String type) throws Exception {
-    String queue = rig.queue(type, Map.of("x-delivery-limit", 1_000));
+    String queue = rig.queue(type);
     int messages = 5_000;
     rig.publish(queue, 0, messages);
     Map<Integer, Integer> times = new ConcurrentHashMap<>();
