@@ -1,6 +1,7 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.model.Message;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -69,7 +70,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
 
   /** Completes the future with what was decided; runs the callers' continuations. */
   void finish() {
-    complete(outcome);
+    complete(Objects.requireNonNull(outcome, "not decided"));
   }
 
   /*

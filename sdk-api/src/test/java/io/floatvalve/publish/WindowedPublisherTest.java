@@ -623,7 +623,7 @@ class WindowedPublisherTest {
   // ---------------------------------------------------------------------------- threads that wait
 
   /** Runs a wait on a thread of its own, and returns once that is parked, or over. */
-  private static CompletableFuture<Object> waiting(Callable<?> wait) {
+  private static CompletableFuture<Object> waitingFor(Callable<?> wait) {
     var result = new CompletableFuture<Object>();
     Thread thread =
         new Thread(
@@ -654,10 +654,10 @@ class WindowedPublisherTest {
     link.awaitSent(1);
     List<CompletableFuture<Object>> all =
         List.of(
-            waiting(future::join),
-            waiting(future::get),
-            waiting(() -> future.get(1, TimeUnit.MINUTES)),
-            waiting(() -> future.thenApply(o -> o).join()));
+            waitingFor(future::join),
+            waitingFor(future::get),
+            waitingFor(() -> future.get(1, TimeUnit.MINUTES)),
+            waitingFor(() -> future.thenApply(o -> o).join()));
 
     link.listener.confirmed(1, false, null);
 
@@ -673,7 +673,7 @@ class WindowedPublisherTest {
     for (int i = 1; i <= 50; i++) {
       var future = publisher.publish(text("a"));
       link.awaitSent(1);
-      CompletableFuture<Object> waits = waiting(future::join);
+      CompletableFuture<Object> waits = waitingFor(future::join);
 
       link.listener.confirmed(i, false, null);
 
@@ -692,7 +692,7 @@ class WindowedPublisherTest {
     var future = publisher.publish(text("a"));
     link.awaitSent(1);
     var ranOn = future.thenApply(o -> Thread.currentThread());
-    CompletableFuture<Object> waits = waiting(future::join);
+    CompletableFuture<Object> waits = waitingFor(future::join);
 
     link.listener.confirmed(1, false, null); // this is the client's thread here
 
@@ -724,9 +724,9 @@ class WindowedPublisherTest {
     var byValue = publisher.publish(text("a"));
     var byCancel = publisher.publish(text("b"));
     var byTimeout = publisher.publish(text("c"));
-    CompletableFuture<Object> value = waiting(byValue::join);
-    CompletableFuture<Object> cancelled = waiting(byCancel::join);
-    CompletableFuture<Object> timedOut = waiting(byTimeout::join);
+    CompletableFuture<Object> value = waitingFor(byValue::join);
+    CompletableFuture<Object> cancelled = waitingFor(byCancel::join);
+    CompletableFuture<Object> timedOut = waitingFor(byTimeout::join);
 
     var own = new NotSent(NotSent.Reason.CLOSED, "by the caller", 1);
     byValue.complete(own);
@@ -744,17 +744,17 @@ class WindowedPublisherTest {
     var link = broker.nextLink();
     var lost = publisher.publish(text("a"));
     link.awaitSent(1);
-    CompletableFuture<Object> waitsForLoss = waiting(lost::join);
+    CompletableFuture<Object> waitsForLoss = waitingFor(lost::join);
     link.listener.lost(true, "cable");
     assertThat(waitsForLoss.get(10, TimeUnit.SECONDS)).isInstanceOf(Unknown.class);
 
     var silent = publisher.publish(text("b"));
-    CompletableFuture<Object> waitsForAnswer = waiting(silent::join);
+    CompletableFuture<Object> waitsForAnswer = waitingFor(silent::join);
     assertThat(waitsForAnswer.get(10, TimeUnit.SECONDS)).isInstanceOf(Unknown.class);
 
     var patient = side.open(settings().withConfirmTimeout(Duration.ofMinutes(1)));
     var open = patient.publish(text("c"));
-    CompletableFuture<Object> waitsForClose = waiting(open::join);
+    CompletableFuture<Object> waitsForClose = waitingFor(open::join);
     patient.close();
     assertThat(waitsForClose.get(10, TimeUnit.SECONDS)).isInstanceOf(PublishOutcome.class);
   }
