@@ -576,7 +576,7 @@ public final class RabbitBroker implements Broker {
       arguments = checked("argument", v.arguments);
       streamOffset = v.streamOffset;
       acknowledgementDelay =
-          Settings.within(
+          within(
               "acknowledgementDelay",
               v.acknowledgementDelay,
               Duration.ofMillis(1),
