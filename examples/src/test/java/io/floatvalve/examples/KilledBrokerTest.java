@@ -63,6 +63,7 @@ class KilledBrokerTest {
           .atMost(Duration.ofSeconds(60))
           .until(() -> exit.isDone() || (Files.exists(results) && Files.size(results) > 150_000));
 
+      node.syncDeclared(); // else the kill may lose the queue
       node.kill();
       node.restart();
 

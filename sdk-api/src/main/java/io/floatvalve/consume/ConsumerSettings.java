@@ -1,5 +1,7 @@
 package io.floatvalve.consume;
 
+import static io.floatvalve.spi.Bounds.within;
+
 import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
@@ -366,23 +368,6 @@ public final class ConsumerSettings {
     v.closeTimeout = closeTimeout;
     v.nativeSettings = nativeSettings;
     return v;
-  }
-
-  private static int within(String name, int value, int least, int most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ", was " + value);
-    }
-    return value;
-  }
-
-  private static Duration within(String name, Duration value, Duration least, Duration most) {
-    Objects.requireNonNull(value, name);
-    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ", was " + value);
-    }
-    return value;
   }
 
   @Override

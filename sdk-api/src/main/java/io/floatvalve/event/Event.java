@@ -18,6 +18,7 @@ public sealed interface Event
         Event.LinkRetired,
         Event.ReturnUnmatched,
         Event.CallbackStuck,
+        Event.WindowChanged,
         Event.PermitsChanged,
         Event.HandlerStuck,
         Event.HandlerError,
@@ -126,6 +127,20 @@ public sealed interface Event
     @Override
     public String what() {
       return "a continuation blocks " + thread + "; completions go on elsewhere";
+    }
+  }
+
+  /**
+   * A publisher's adaptive window was doubled or halved since this was told last; told once a
+   * second at most. What it is for a moment, while it probes, is not told.
+   *
+   * @param from messages that could be in flight then; at first, those that a new link begins with
+   * @param to messages that can be in flight now
+   */
+  record WindowChanged(Instant at, String who, int from, int to) implements Event {
+    @Override
+    public String what() {
+      return "window " + from + " -> " + to;
     }
   }
 

@@ -41,16 +41,6 @@ public final class LatencyTally {
     histogram.recordValue(value);
   }
 
-  /**
-   * Returns the latency, in nanoseconds, that this share of the samples does not exceed; 0 without
-   * samples.
-   *
-   * @param percentile from 0 to 100
-   */
-  public long nanosAt(double percentile) {
-    return histogram.getTotalCount() == 0 ? 0 : histogram.getValueAtPercentile(percentile);
-  }
-
   /** Returns what was recorded so far; those without samples are left out. */
   public static LatencySnapshot snapshot(Iterable<LatencyTally> tallies) {
     Map<String, LatencySnapshot.Stage> stages = new LinkedHashMap<>();

@@ -135,6 +135,11 @@ final class AdaptiveWindow {
     return limit;
   }
 
+  /** Returns what the limit is but for moments, while it probes or checks; from 1. */
+  int size() {
+    return (int) Math.round(window);
+  }
+
   /** Returns the round trip of a message that waits for none of ours; negative if not known. */
   double baseNanos() {
     return baseNanos;

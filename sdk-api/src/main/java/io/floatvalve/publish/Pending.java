@@ -1,10 +1,12 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.model.Message;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * it is in.
  */
 final class Pending extends CompletableFuture<PublishOutcome> {
+  /** There are ways to complete a future that nobody is told of. */
+  private static final long LONGEST_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
   final Message message;
   final int bytes;
   long queuedNanos;
@@ -23,6 +28,8 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   long sentNanos;
   boolean returnNoted;
   boolean awaited;
+  volatile @Nullable Waiter waiter; // changed under the lock
+  boolean leftToWaiter; // written before `outcome`, read after it
   PublishOutcome.@Nullable Returned returned;
   @Nullable Retries retries;
   private volatile @Nullable PublishOutcome outcome;
@@ -63,19 +70,48 @@ final class Pending extends CompletableFuture<PublishOutcome> {
 
   /** Completes the future with what was decided; runs the callers' continuations. */
   void finish() {
-    complete(outcome);
+    complete(Objects.requireNonNull(outcome, "not decided"));
   }
 
   /*
-   * Whoever waits, waits for what the client still keeps back: the owner is told. A continuation that
-   * waits for another publish would hold a completion thread, and enough of them
+   * Whoever waits, waits for what the client still keeps back: the owner is told.
+   *
+   * A continuation that waits for another publish would hold a completion thread, and enough of them
    * all of these threads. So there it waits for the outcome to be decided, which takes the client's
    * thread or the timer alone, and then completes the future itself.
+   *
+   * The first of all other threads that waits is the `waiter`. If nobody has added a continuation
+   * when it is decided, it is left to that thread to complete the future, or to anybody else who
+   * looks at it. Continuations mostly run on our threads, but for those added just then; the JDK,
+   * too, lets a thread that waits help.
    */
+
+  /** A thread that waits, parked. */
+  static final class Waiter {
+    private final Thread thread = Thread.currentThread();
+    @Nullable Waiter next; // in the list of whoever wakes it
+
+    void wake() {
+      if (thread != Thread.currentThread()) {
+        LockSupport.unpark(thread);
+      }
+    }
+  }
+
+  @Override
+  public boolean isDone() {
+    return super.isDone() || finishIfLeft();
+  }
+
+  @Override
+  public PublishOutcome getNow(PublishOutcome ifAbsent) {
+    finishIfLeft();
+    return super.getNow(ifAbsent);
+  }
 
   @Override
   public PublishOutcome join() {
-    if (!isDone() && isHeldByAWorker()) {
+    if (!isDone()) {
       boolean interrupted = Thread.interrupted();
       while (!finishWhenDecided(Long.MAX_VALUE)) {
         interrupted |= Thread.interrupted();
@@ -89,10 +125,8 @@ final class Pending extends CompletableFuture<PublishOutcome> {
 
   @Override
   public PublishOutcome get() throws InterruptedException, ExecutionException {
-    if (!isDone() && isHeldByAWorker()) {
-      if (!finishWhenDecided(Long.MAX_VALUE)) {
-        throw new InterruptedException();
-      }
+    if (!isDone() && !finishWhenDecided(Long.MAX_VALUE)) {
+      throw new InterruptedException();
     }
     return super.get();
   }
@@ -101,7 +135,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   public PublishOutcome get(long timeout, TimeUnit unit)
       throws InterruptedException, ExecutionException, TimeoutException {
     long nanos = unit.toNanos(timeout);
-    if (!isDone() && isHeldByAWorker()) {
+    if (!isDone()) {
       long start = System.nanoTime();
       if (!finishWhenDecided(nanos)) {
         throw new InterruptedException();
@@ -111,24 +145,85 @@ final class Pending extends CompletableFuture<PublishOutcome> {
     return super.get(nanos, TimeUnit.NANOSECONDS);
   }
 
-  /** Tells the owner that this is waited for; returns whether a completion thread waits. */
-  private boolean isHeldByAWorker() {
-    owner.aboutToWait(this);
-    return Completions.onWorker();
+  @Override
+  public boolean complete(PublishOutcome value) {
+    boolean completed = super.complete(value);
+    wakeWaiter();
+    return completed;
+  }
+
+  @Override
+  public boolean completeExceptionally(Throwable e) {
+    boolean completed = super.completeExceptionally(e);
+    wakeWaiter();
+    return completed;
+  }
+
+  @Override
+  public boolean cancel(boolean mayInterruptIfRunning) {
+    boolean cancelled = super.cancel(mayInterruptIfRunning);
+    wakeWaiter();
+    return cancelled;
+  }
+
+  private void wakeWaiter() {
+    Waiter waits = waiter;
+    if (waits != null) {
+      waits.wake();
+    }
+  }
+
+  /** Completes what is decided and left to a waiter; returns whether it is complete by that. */
+  private boolean finishIfLeft() {
+    if (!decided() || !leftToWaiter) {
+      return false;
+    }
+    if (getNumberOfDependents() == 0) {
+      finish();
+      return true;
+    }
+    owner.completeElsewhere(this);
+    return false;
   }
 
   /**
    * Waits until it is decided, completed by somebody else, or the time is over; completes it if it
-   * is decided.
+   * is decided and that is for us to do.
    *
    * @return false if interrupted
    */
   private boolean finishWhenDecided(long nanos) {
-    if (!owner.awaitDecision(this, nanos)) {
-      return false;
+    if (Completions.onWorker()) {
+      owner.aboutToWait(this, null);
+      if (!owner.awaitDecision(this, nanos)) {
+        return false;
+      }
+      if (decided()) {
+        finish();
+      }
+      return true;
     }
-    if (decided()) {
-      finish();
+    Waiter self = new Waiter();
+    owner.aboutToWait(this, self);
+    boolean calm = waiter != self || parkUntilDecided(nanos);
+    finishIfLeft();
+    return calm;
+  }
+
+  /** Returns false if interrupted. */
+  private boolean parkUntilDecided(long nanos) {
+    long start = System.nanoTime();
+    long left = nanos;
+    while (!decided() && !isDone() && left > 0) {
+      LockSupport.parkNanos(this, Math.min(left, LONGEST_PARK_NANOS));
+      if (Thread.interrupted()) {
+        owner.waitsNoMore(this);
+        return false;
+      }
+      left = nanos - (System.nanoTime() - start);
+    }
+    if (!decided()) {
+      owner.waitsNoMore(this);
     }
     return true;
   }

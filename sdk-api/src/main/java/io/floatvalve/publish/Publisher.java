@@ -14,8 +14,11 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>Futures complete <b>normally</b>, on a completion thread of ours, never on the client's reader
  * thread and never under a lock. Continuations run there: one that blocks delays others for some
- * milliseconds, until another thread takes over; use an {@code Async} continuation for long work.
- * Completing or cancelling a future does not call the message back.
+ * milliseconds, until another thread takes over; use an {@code Async} continuation for long work. A
+ * thread that waits for a future ({@code join}, {@code get}) may complete it, and run what was
+ * added to it, in their stead.
+ *
+ * <p>Completing or cancelling a future does not call the message back.
  */
 public interface Publisher extends AutoCloseable {
   /**

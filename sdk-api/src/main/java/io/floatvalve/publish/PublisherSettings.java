@@ -1,5 +1,7 @@
 package io.floatvalve.publish;
 
+import static io.floatvalve.spi.Bounds.within;
+
 import io.floatvalve.model.Address;
 import java.time.Duration;
 import java.util.Objects;
@@ -32,9 +34,9 @@ public final class PublisherSettings {
     address = v.address;
     window = v.window;
     maxInFlightBytes = within("maxInFlightBytes", v.maxInFlightBytes, 1, 1L << 40);
-    maxQueued = (int) within("maxQueued", v.maxQueued, 1, 1 << 20);
+    maxQueued = within("maxQueued", v.maxQueued, 1, 1 << 20);
     maxQueuedBytes = within("maxQueuedBytes", v.maxQueuedBytes, 1, 1L << 40);
-    maxMessageBytes = (int) within("maxMessageBytes", v.maxMessageBytes, 1, Integer.MAX_VALUE);
+    maxMessageBytes = within("maxMessageBytes", v.maxMessageBytes, 1, Integer.MAX_VALUE);
     maxBlock = within("maxBlock", v.maxBlock, Duration.ZERO, DAY);
     maxWait = within("maxWait", v.maxWait, Duration.ofMillis(1), DAY);
     confirmTimeout = within("confirmTimeout", v.confirmTimeout, Duration.ofMillis(1), DAY);
@@ -321,23 +323,6 @@ public final class PublisherSettings {
     v.retry = retry;
     v.nativeSettings = nativeSettings;
     return v;
-  }
-
-  private static long within(String name, long value, long least, long most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ", was " + value);
-    }
-    return value;
-  }
-
-  private static Duration within(String name, Duration value, Duration least, Duration most) {
-    Objects.requireNonNull(value, name);
-    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ", was " + value);
-    }
-    return value;
   }
 
   @Override

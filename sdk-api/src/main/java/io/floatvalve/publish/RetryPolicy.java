@@ -1,5 +1,7 @@
 package io.floatvalve.publish;
 
+import static io.floatvalve.spi.Bounds.within;
+
 import io.floatvalve.publish.PublishOutcome.NotSent;
 import io.floatvalve.publish.PublishOutcome.Unknown;
 import java.time.Duration;
@@ -36,9 +38,6 @@ public final class RetryPolicy {
       boolean notSent,
       Duration first,
       Duration most) {
-    if (maxAttempts < 1 || maxAttempts > 100) {
-      throw new IllegalArgumentException("maxAttempts must be from 1 to 100, was " + maxAttempts);
-    }
     Objects.requireNonNull(first, "first");
     Objects.requireNonNull(most, "most");
     if (first.compareTo(Duration.ofMillis(1)) < 0
@@ -47,7 +46,7 @@ public final class RetryPolicy {
       throw new IllegalArgumentException(
           "back-off must be from 1 ms up to at most 1 hour, was " + first + " to " + most);
     }
-    this.maxAttempts = maxAttempts;
+    this.maxAttempts = within("maxAttempts", maxAttempts, 1, 100);
     this.nacked = nacked;
     this.unknown = unknown;
     this.notSent = notSent;

@@ -1,5 +1,7 @@
 package io.floatvalve.publish;
 
+import static io.floatvalve.spi.Bounds.within;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,11 +17,8 @@ public final class WindowPolicy {
   private final int most;
 
   private WindowPolicy(boolean adaptive, int most) {
-    if (most < 1 || most > MOST) {
-      throw new IllegalArgumentException("maxInFlight must be from 1 to " + MOST + ", was " + most);
-    }
     this.adaptive = adaptive;
-    this.most = most;
+    this.most = within("maxInFlight", most, 1, MOST);
   }
 
   /**

@@ -15,9 +15,7 @@ import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
@@ -43,6 +41,11 @@ final class WindowedPublisher implements Publisher {
    * there, so a publish is always in exactly one of three places: the queue, the window, the
    * completions. (A message that timed out is completed, and its place in the window is held open.)
    *
+   * A thread that waits for an outcome, to which nobody has added a continuation, is woken by the
+   * one that decides, without the detour over a completion thread, and completes the future itself.
+   * It is woken once the lock is free, or it would run into it with its next message: so whoever
+   * may have decided something leaves the lock by `release`.
+   *
    * Everything that comes from a link comes through its Incarnation; only the current one counts.
    */
   private static final Logger LOG = LoggerFactory.getLogger(WindowedPublisher.class);
@@ -52,6 +55,7 @@ final class WindowedPublisher implements Publisher {
   private static final long STABLE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long MIN_CLOSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
   private static final long COMPLETE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long TELL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final PublishSide side;
   private final PublisherSettings settings;
@@ -73,13 +77,12 @@ final class WindowedPublisher implements Publisher {
   private @Nullable Incarnation current;
   private InFlightWindow<Pending> window;
   private @Nullable AdaptiveWindow law; // sizes the window; null if its size is fixed
-  private @Nullable Pending head;
-  private @Nullable Pending tail;
-  private int queued;
-  private long queuedBytes; // of those that are to be sent again, too
-  private final Deque<Pending> retrying = new ArrayDeque<>();
+  private int toldWindow; // by the last event, as the next
+  private long toldWindowNanos;
+  private final SendQueue queue;
   private int waiters;
   private int decisionWaiters;
+  private Pending.@Nullable Waiter toWake; // by `release`
   private boolean onTurn;
   private boolean hurry; // somebody waits for what is sent in this turn, perhaps
   private long expiredTo;
@@ -101,7 +104,9 @@ final class WindowedPublisher implements Publisher {
     this.who = "publisher to " + settings.address();
     this.maxWaitNanos = settings.maxWait().toNanos();
     this.confirmTimeoutNanos = settings.confirmTimeout().toNanos();
+    this.queue = new SendQueue(settings.maxQueued(), settings.maxQueuedBytes());
     this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+    this.toldWindowNanos = System.nanoTime() - TELL_NANOS;
   }
 
   /** Begins anew for a link, which may lead to another broker. Holds the lock. */
@@ -110,15 +115,47 @@ final class WindowedPublisher implements Publisher {
     law = settings.window().law();
     if (law != null) {
       window.limit(law.limit());
+      toldWindow = law.size();
     }
+  }
+
+  /** Returns what is to be told of a window that has become another, or null. Holds the lock. */
+  private @Nullable Event windowChange(long now) {
+    AdaptiveWindow sized = law;
+    if (sized == null || now - toldWindowNanos < TELL_NANOS) {
+      return null;
+    }
+    int size = sized.size();
+    if (size < 2 * toldWindow && 2 * size > toldWindow) {
+      return null;
+    }
+    Event change = new Event.WindowChanged(Instant.now(), who, toldWindow, size);
+    toldWindow = size;
+    toldWindowNanos = now;
+    return change;
   }
 
   Completions completions() {
     return side.completions();
   }
 
-  /** Somebody is about to wait for this outcome; on whatever thread. */
-  void aboutToWait(Pending pending) {
+  /** Leaves the lock, and wakes those who wait for what was decided under it. */
+  private void release() {
+    Pending.Waiter waiter = toWake;
+    toWake = null;
+    lock.unlock();
+    while (waiter != null) {
+      waiter.wake();
+      waiter = waiter.next;
+    }
+  }
+
+  /**
+   * Somebody is about to wait for this outcome; on whatever thread.
+   *
+   * @param waiter to be woken when it is decided, unless another is already; or null
+   */
+  void aboutToWait(Pending pending, Pending.@Nullable Waiter waiter) {
     side.completions().aboutToBlock();
     Incarnation at;
     lock.lock();
@@ -126,11 +163,39 @@ final class WindowedPublisher implements Publisher {
       at = current;
       pending.awaited = true;
       hurry |= onTurn;
+      if (pending.waiter == null && !pending.decided()) {
+        pending.waiter = waiter;
+      }
     } finally {
-      lock.unlock();
+      release();
     }
     if (at != null) {
       at.link().hurry();
+    }
+  }
+
+  /** A thread waits no more. What was decided for it by now is still for it to complete. */
+  void waitsNoMore(Pending pending) {
+    lock.lock();
+    try {
+      if (!pending.decided()) {
+        pending.waiter = null;
+      }
+    } finally {
+      release();
+    }
+  }
+
+  /** Has completed on a completion thread what was left to a waiter. */
+  void completeElsewhere(Pending pending) {
+    lock.lock();
+    try {
+      if (pending.leftToWaiter) {
+        pending.leftToWaiter = false;
+        side.completions().add(pending);
+      }
+    } finally {
+      release();
     }
   }
 
@@ -168,17 +233,10 @@ final class WindowedPublisher implements Publisher {
         return refused;
       }
       pending.queuedNanos = System.nanoTime(); // what it waited for room counts for maxBlock alone
-      if (tail == null) {
-        head = pending;
-      } else {
-        tail.next = pending;
-      }
-      tail = pending;
-      queued++;
-      queuedBytes += pending.bytes;
+      queue.add(pending);
       wake = takeTurn();
     } finally {
-      lock.unlock();
+      release();
     }
     if (wake) {
       side.sender().ready(this);
@@ -200,15 +258,13 @@ final class WindowedPublisher implements Publisher {
       if (!life.takes()) {
         return new NotSent(NotSent.Reason.CLOSED, who + " is closed", 1);
       }
-      int waiting = queued + retrying.size(); // what is to be sent again fills the queue, too
-      if (waiting + ahead < settings.maxQueued()
-          && (waiting == 0 || queuedBytes + pending.bytes <= settings.maxQueuedBytes())) {
+      if (queue.hasRoom(pending.bytes, ahead)) {
         return null;
       }
       if (left <= 0) {
         return new NotSent(
             holding(),
-            waiting + " messages of " + queuedBytes + " bytes wait; " + holdingText(),
+            queue.size() + " messages of " + queue.bytes() + " bytes wait; " + holdingText(),
             1);
       }
       ahead = 0;
@@ -257,7 +313,8 @@ final class WindowedPublisher implements Publisher {
 
   /** Returns whether the sender must be told; from then on a turn is due. Holds the lock. */
   private boolean takeTurn() {
-    if (onTurn || head == null || !life.sends() || !window.hasRoom(head.bytes)) {
+    Pending next = queue.first();
+    if (onTurn || next == null || !life.sends() || !window.hasRoom(next.bytes)) {
       return false;
     }
     onTurn = true;
@@ -290,7 +347,7 @@ final class WindowedPublisher implements Publisher {
         next.sentNanos = System.nanoTime();
         awaited |= next.awaited;
       } finally {
-        lock.unlock();
+        release();
       }
       queuedSent.record(next.sentNanos - next.queuedNanos);
       messages++;
@@ -318,7 +375,7 @@ final class WindowedPublisher implements Publisher {
       hurry = false;
       more = takeTurn();
     } finally {
-      lock.unlock();
+      release();
     }
     if (awaited && at != null) {
       at.link().hurry();
@@ -331,7 +388,7 @@ final class WindowedPublisher implements Publisher {
    */
   private @Nullable Pending claimable(Incarnation at) {
     while (true) {
-      Pending next = head;
+      Pending next = queue.first();
       if (next == null || !life.sends() || !window.hasRoom(next.bytes)) {
         return null;
       }
@@ -359,23 +416,14 @@ final class WindowedPublisher implements Publisher {
   }
 
   private void dequeue() { // holds the lock
-    Pending first = Objects.requireNonNull(head);
-    head = first.next;
-    first.next = null;
-    if (head == null) {
-      tail = null;
-    }
-    removed(first);
+    Pending unused = queue.remove();
+    wakeForRoom();
   }
 
-  private void removed(Pending pending) { // holds the lock
-    queued--;
-    queuedBytes -= pending.bytes;
+  private void wakeForRoom() { // holds the lock
     // Waking callers for each place that comes free would cost two thread switches a message. Where
     // the queue does not get half empty soon, the timer wakes them.
-    if (waiters > 0
-        && queued <= settings.maxQueued() / 2
-        && queuedBytes <= settings.maxQueuedBytes() / 2) {
+    if (waiters > 0 && queue.isHalfEmpty()) {
       room.signalAll();
     }
   }
@@ -394,7 +442,7 @@ final class WindowedPublisher implements Publisher {
     } catch (InterruptedException interrupt) {
       Thread.currentThread().interrupt(); // nobody interrupts the sender; if so, do not wait
     } finally {
-      lock.unlock();
+      release();
     }
     if (lose(at, Unknown.Cause.WRITE_FAILED, false, "write failed: " + e)) {
       at.link().abort();
@@ -409,7 +457,7 @@ final class WindowedPublisher implements Publisher {
       at = current;
       onTurn = false;
     } finally {
-      lock.unlock();
+      release();
     }
     if (at != null && lose(at, Unknown.Cause.WRITE_FAILED, false, "sending failed: " + e)) {
       at.link().abort();
@@ -435,14 +483,21 @@ final class WindowedPublisher implements Publisher {
           System.nanoTime() + settings.retry().delayNanos(retries.attempts(), side.jitter());
       pending.returned = null;
       pending.returnNoted = false;
-      retrying.add(pending);
-      queuedBytes += pending.bytes;
+      queue.addForLater(pending);
       return;
     }
     PublishOutcome all = pending.retries == null ? outcome : pending.retries.all(outcome);
+    Pending.Waiter waiter = pending.waiter;
+    pending.leftToWaiter = waiter != null && pending.getNumberOfDependents() == 0;
     pending.decide(all);
     outcomes.count(all.verdict());
-    side.completions().add(pending);
+    if (waiter != null) {
+      waiter.next = toWake;
+      toWake = waiter;
+    }
+    if (!pending.leftToWaiter) {
+      side.completions().add(pending);
+    }
     if (decisionWaiters > 0) {
       decision.signalAll();
     }
@@ -465,40 +520,7 @@ final class WindowedPublisher implements Publisher {
       return false;
     } finally {
       decisionWaiters--;
-      lock.unlock();
-    }
-  }
-
-  /**
-   * Queues what is to be sent again, before all else and in its order. Holds the lock.
-   *
-   * @param all whether what is not due yet, too
-   */
-  private void requeue(long now, boolean all) {
-    Pending first = null;
-    Pending last = null;
-    for (int i = retrying.size(); i > 0; i--) {
-      Pending pending = retrying.remove();
-      Retries retries = Objects.requireNonNull(pending.retries);
-      if (!all && retries.dueNanos - now > 0 && retries.late() == null) {
-        retrying.add(pending);
-        continue;
-      }
-      pending.queuedNanos = now;
-      queued++;
-      if (last == null) {
-        first = pending;
-      } else {
-        last.next = pending;
-      }
-      last = pending;
-    }
-    if (last != null) {
-      last.next = head;
-      head = first;
-      if (tail == null) {
-        tail = last;
-      }
+      release();
     }
   }
 
@@ -579,7 +601,7 @@ final class WindowedPublisher implements Publisher {
         resize(now, open - window.size(), latencyNanos);
         wake = takeTurn();
       } finally {
-        lock.unlock();
+        release();
       }
       if (wake) {
         side.sender().ready(WindowedPublisher.this);
@@ -590,7 +612,7 @@ final class WindowedPublisher implements Publisher {
     private void resize(long now, int settled, double latencyNanos) {
       if (law != null && settled > 0) {
         long sent = window.next() - 1;
-        boolean waiting = head != null && life.sends();
+        boolean waiting = queue.first() != null && life.sends();
         window.limit(law.answered(now, settled, latencyNanos, sent, sent - window.size(), waiting));
       }
     }
@@ -659,7 +681,7 @@ final class WindowedPublisher implements Publisher {
           pending.returnNoted = true;
         }
       } finally {
-        lock.unlock();
+        release();
       }
     }
 
@@ -696,7 +718,7 @@ final class WindowedPublisher implements Publisher {
         }
         wake = takeTurn();
       } finally {
-        lock.unlock();
+        release();
       }
       if (wake) {
         side.sender().ready(WindowedPublisher.this);
@@ -714,7 +736,7 @@ final class WindowedPublisher implements Publisher {
         life = life.on(Life.Event.LOST);
         lastLoss = detail;
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.LinkLost(Instant.now(), who, number, true, detail, 0));
     }
@@ -733,7 +755,7 @@ final class WindowedPublisher implements Publisher {
         reopened++;
         wake = takeTurn();
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.LinkOpened(Instant.now(), who, number));
       if (wake) {
@@ -747,7 +769,7 @@ final class WindowedPublisher implements Publisher {
       try {
         strayReturns++;
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.ReturnUnmatched(Instant.now(), who, detail));
     }
@@ -763,7 +785,7 @@ final class WindowedPublisher implements Publisher {
         life = life.on(Life.Event.BLOCKED);
         flowReason = reason;
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.Blocked(Instant.now(), who, reason));
     }
@@ -782,7 +804,7 @@ final class WindowedPublisher implements Publisher {
         flowReason = "";
         wake = takeTurn();
       } finally {
-        lock.unlock();
+        release();
       }
       side.tell(new Event.Unblocked(Instant.now(), who));
       if (wake) {
@@ -821,7 +843,7 @@ final class WindowedPublisher implements Publisher {
       delay = Backoff.nanos(attempt++, side.jitter());
       unsettled = settleWindow(cause, detail);
     } finally {
-      lock.unlock();
+      release();
     }
     side.later(delay, this::reopen);
     side.tell(new Event.LinkLost(Instant.now(), who, at.number, connection, detail, unsettled));
@@ -877,7 +899,7 @@ final class WindowedPublisher implements Publisher {
       delay = Backoff.nanos(attempt++, side.jitter());
       lastLoss = failure;
     } finally {
-      lock.unlock();
+      release();
     }
     if (!brokerClosed) {
       side.later(delay, this::reopen);
@@ -916,7 +938,7 @@ final class WindowedPublisher implements Publisher {
         incarnation.linkedNanos = System.nanoTime();
         incarnation.readingSince = incarnation.linkedNanos;
         current = incarnation;
-        requeue(incarnation.linkedNanos, true); // it has waited for the link instead
+        queue.queueDue(incarnation.linkedNanos, true); // it has waited for the link instead
         life = life.on(incarnation.connected ? Life.Event.LINKED : Life.Event.LOST);
         String reason = incarnation.blockedBy;
         if (reason != null) {
@@ -926,7 +948,7 @@ final class WindowedPublisher implements Publisher {
         wake = takeTurn();
       }
     } finally {
-      lock.unlock();
+      release();
     }
     if (unneeded) {
       link.abort();
@@ -944,7 +966,7 @@ final class WindowedPublisher implements Publisher {
     try {
       return life;
     } finally {
-      lock.unlock();
+      release();
     }
   }
 
@@ -954,14 +976,13 @@ final class WindowedPublisher implements Publisher {
   void tick(long now) {
     Incarnation retired = null;
     String detail = "";
+    Event change;
     boolean wake;
     lock.lock();
     try {
-      if (!retrying.isEmpty()) {
-        requeue(now, false);
-      }
-      expireQueued(now);
-      if (waiters > 0 && queued + retrying.size() < settings.maxQueued()) {
+      queue.queueDue(now, false);
+      queue.removeQueuedUntil(now - maxWaitNanos, this::waitedTooLong);
+      if (waiters > 0 && queue.hasPlace()) {
         room.signalAll();
       }
       long s = Math.max(expiredTo, window.oldest());
@@ -989,12 +1010,16 @@ final class WindowedPublisher implements Publisher {
       if (law != null) {
         window.limit(law.tick(now, window.next() - 1));
       }
+      change = windowChange(now);
       wake = takeTurn();
     } finally {
-      lock.unlock();
+      release();
     }
     if (wake) {
       side.sender().ready(this);
+    }
+    if (change != null) {
+      side.tell(change);
     }
     if (retired != null) {
       side.tell(new Event.LinkRetired(Instant.now(), who, retired.number, detail));
@@ -1004,30 +1029,10 @@ final class WindowedPublisher implements Publisher {
     }
   }
 
-  private void expireQueued(long now) { // holds the lock
-    boolean inOrder = settings.retry().maxAttempts() == 1; // else newer ones may stand before older
-    Pending before = null;
-    Pending pending = head;
-    while (pending != null) {
-      Pending next = pending.next;
-      if (now - pending.queuedNanos >= maxWaitNanos) {
-        if (before == null) {
-          dequeue();
-        } else {
-          before.next = next;
-          pending.next = null;
-          tail = next == null ? before : tail;
-          removed(pending);
-        }
-        String text = "waited " + settings.maxWait() + "; " + holdingText();
-        settle(pending, new NotSent(holding(), text, pending.attempt()));
-      } else if (inOrder) {
-        return;
-      } else {
-        before = pending;
-      }
-      pending = next;
-    }
+  private void waitedTooLong(Pending pending) { // holds the lock
+    wakeForRoom();
+    String text = "waited " + settings.maxWait() + "; " + holdingText();
+    settle(pending, new NotSent(holding(), text, pending.attempt()));
   }
 
   /** Ends an attempt; its place in flight stays taken until the answer comes. Holds the lock. */
@@ -1063,13 +1068,10 @@ final class WindowedPublisher implements Publisher {
           open.add(pending);
         }
       }
-      for (Pending p = head; p != null; p = p.next) {
-        open.add(p);
-      }
-      open.addAll(retrying);
+      queue.collect(open);
       side.completions().collect(this, open);
     } finally {
-      lock.unlock();
+      release();
     }
     long left = 0;
     boolean interrupted = Thread.currentThread().isInterrupted();
@@ -1115,7 +1117,7 @@ final class WindowedPublisher implements Publisher {
       life = life.on(Life.Event.CLOSE);
       room.signalAll();
     } finally {
-      lock.unlock();
+      release();
     }
     boolean interrupted = Thread.interrupted(); // closing is bounded: an interrupt can wait
     if (first) {
@@ -1167,19 +1169,18 @@ final class WindowedPublisher implements Publisher {
       current = null;
       String detail = "closed within " + settings.closeTimeout() + "; " + holdingText();
       life = life.on(Life.Event.CLOSED);
-      while (head != null) {
-        Pending unsent = head;
-        dequeue();
+      while (queue.first() != null) {
+        Pending unsent = queue.remove();
         settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, unsent.attempt()));
       }
-      while (!retrying.isEmpty()) {
-        Pending unsent = retrying.remove();
-        queuedBytes -= unsent.bytes;
-        settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, unsent.attempt() - 1));
+      Pending ended = queue.removeLater();
+      while (ended != null) {
+        settle(ended, new NotSent(NotSent.Reason.CLOSED, detail, ended.attempt() - 1));
+        ended = queue.removeLater();
       }
       settleWindow(Unknown.Cause.PUBLISHER_CLOSED, detail);
     } finally {
-      lock.unlock();
+      release();
     }
     if (last != null) {
       if (orderly) {
@@ -1209,8 +1210,8 @@ final class WindowedPublisher implements Publisher {
           flow(),
           flowReason,
           epoch,
-          queued + retrying.size(),
-          queuedBytes,
+          queue.size(),
+          queue.bytes(),
           window.size(),
           window.bytes(),
           window.limit(),
@@ -1224,7 +1225,7 @@ final class WindowedPublisher implements Publisher {
           reopened,
           lastLoss);
     } finally {
-      lock.unlock();
+      release();
     }
   }
 

@@ -237,6 +237,14 @@ final class AdaptivePermitsTest {
   }
 
   @Test
+  void lessThanTwiceTheHandlersTime_isNoEvidence() {
+    AdaptivePermits law = law(16); // those that began at once end at once, and wait at once
+
+    assertThat(law.ranEmpty(99_000_000, 32, 8, 0, 50_000_000)).isEqualTo(4);
+    assertThat(law.ranEmpty(100_000_000, 32, 8, 0, 50_000_000)).isEqualTo(16);
+  }
+
+  @Test
   void stuckHandlers_getBackWhatTheyHad_withTheFirstMessage() {
     AdaptivePermits law = grown();
     long taken = 100_000;

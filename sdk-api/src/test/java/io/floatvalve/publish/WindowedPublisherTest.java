@@ -23,11 +23,15 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -218,6 +222,40 @@ class WindowedPublisherTest {
   }
 
   @Test
+  void windowThatDoubled_isTold_butNotTwiceInASecond() throws Exception {
+    var publisher = side.open(settings().withMaxQueued(5_000));
+    var link = broker.nextLink();
+    long start = System.nanoTime();
+    publishMany(publisher, 5_000);
+
+    await()
+        .pollInterval(Duration.ofMillis(3))
+        .until(
+            () -> {
+              link.listener.confirmed(0, true, null);
+              PublisherStatus status = publisher.status();
+              return status.queued() + status.inFlight() == 0 && !windowChanges().isEmpty();
+            });
+
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .isGreaterThanOrEqualTo(Duration.ofSeconds(windowChanges().size() - 1));
+    Event.WindowChanged before = null;
+    for (Event.WindowChanged change : windowChanges()) {
+      assertThat(change.from()).isEqualTo(before == null ? 16 : before.to());
+      assertThat(Math.max(change.from(), change.to()))
+          .isGreaterThanOrEqualTo(2 * Math.min(change.from(), change.to()));
+      before = change;
+    }
+  }
+
+  private List<Event.WindowChanged> windowChanges() {
+    return events.stream()
+        .filter(Event.WindowChanged.class::isInstance)
+        .map(Event.WindowChanged.class::cast)
+        .toList();
+  }
+
+  @Test
   void fixedWindow_staysAsItIs() throws Exception {
     var publisher = side.open(settings().withWindow(WindowPolicy.fixed(16)).withMaxQueued(2_000));
     var link = broker.nextLink();
@@ -233,6 +271,7 @@ class WindowedPublisherTest {
             });
 
     assertThat(publisher.status().window()).isEqualTo(16);
+    assertThat(windowChanges()).isEmpty();
   }
 
   @Test
@@ -579,6 +618,145 @@ class WindowedPublisherTest {
     assertThat(((NotSent) outcome.getNow(new Nacked(null, 1))).reason())
         .isEqualTo(NotSent.Reason.INTERRUPTED);
     assertThat(kept.get()).isTrue();
+  }
+
+  // ---------------------------------------------------------------------------- threads that wait
+
+  /** Runs a wait on a thread of its own, and returns once that is parked, or over. */
+  private static CompletableFuture<Object> waiting(Callable<?> wait) {
+    var result = new CompletableFuture<Object>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                result.complete(wait.call());
+              } catch (Throwable e) {
+                result.complete(e);
+              }
+            });
+    thread.setDaemon(true);
+    thread.start();
+    await()
+        .pollInterval(Duration.ofMillis(1))
+        .until(
+            () ->
+                result.isDone()
+                    || thread.getState() == Thread.State.WAITING
+                    || thread.getState() == Thread.State.TIMED_WAITING);
+    return result;
+  }
+
+  @Test
+  void severalThatWait_allGetTheOutcome_inWhateverWayTheyWait() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+    List<CompletableFuture<Object>> all =
+        List.of(
+            waiting(future::join),
+            waiting(future::get),
+            waiting(() -> future.get(1, TimeUnit.MINUTES)),
+            waiting(() -> future.thenApply(o -> o).join()));
+
+    link.listener.confirmed(1, false, null);
+
+    for (var each : all) {
+      assertThat(each.get(10, TimeUnit.SECONDS)).isInstanceOf(Confirmed.class);
+    }
+  }
+
+  @Test
+  void whoeverLooks_seesTheFutureDone_whenItsPublisherSaysSo() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    for (int i = 1; i <= 50; i++) {
+      var future = publisher.publish(text("a"));
+      link.awaitSent(1);
+      CompletableFuture<Object> waits = waiting(future::join);
+
+      link.listener.confirmed(i, false, null);
+
+      assertThat(publisher.drain(Duration.ofSeconds(10))).isZero();
+      assertThat(future).isDone();
+      assertThat(future.getNow(new NotSent(NotSent.Reason.CLOSED, "", 1)))
+          .isInstanceOf(Confirmed.class);
+      assertThat(waits.get(10, TimeUnit.SECONDS)).isInstanceOf(Confirmed.class);
+    }
+  }
+
+  @Test
+  void continuation_ofAFutureThatIsWaitedFor_neverRunsOnTheClientsThread() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+    var ranOn = future.thenApply(o -> Thread.currentThread());
+    CompletableFuture<Object> waits = waiting(future::join);
+
+    link.listener.confirmed(1, false, null); // this is the client's thread here
+
+    assertThat(ranOn.get(10, TimeUnit.SECONDS)).isNotSameAs(Thread.currentThread());
+    assertThat(waits.get(10, TimeUnit.SECONDS)).isInstanceOf(Confirmed.class);
+  }
+
+  @Test
+  void whoGaveUpWaiting_isNotReliedOn() throws Exception {
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var future = publisher.publish(text("a"));
+    link.awaitSent(1);
+    assertThatThrownBy(() -> future.get(1, TimeUnit.MILLISECONDS))
+        .isInstanceOf(TimeoutException.class);
+    Thread.currentThread().interrupt();
+    assertThatThrownBy(future::get).isInstanceOf(InterruptedException.class);
+    assertThat(Thread.currentThread().isInterrupted()).isFalse();
+    var ranOn = future.thenApply(o -> Thread.currentThread().getName());
+
+    link.listener.confirmed(1, false, null);
+
+    assertThat(ranOn.get(10, TimeUnit.SECONDS)).startsWith("floatvalve-completion");
+  }
+
+  @Test
+  void whoWaits_getsWhatTheCallerCompletesTheFutureWith() throws Exception {
+    var publisher = side.open(settings());
+    var byValue = publisher.publish(text("a"));
+    var byCancel = publisher.publish(text("b"));
+    var byTimeout = publisher.publish(text("c"));
+    CompletableFuture<Object> value = waiting(byValue::join);
+    CompletableFuture<Object> cancelled = waiting(byCancel::join);
+    CompletableFuture<Object> timedOut = waiting(byTimeout::join);
+
+    var own = new NotSent(NotSent.Reason.CLOSED, "by the caller", 1);
+    byValue.complete(own);
+    byCancel.cancel(false);
+    var unused = byTimeout.orTimeout(1, TimeUnit.MILLISECONDS);
+
+    assertThat(value.get(10, TimeUnit.SECONDS)).isSameAs(own);
+    assertThat(cancelled.get(10, TimeUnit.SECONDS)).isInstanceOf(CancellationException.class);
+    assertThat(timedOut.get(10, TimeUnit.SECONDS)).isInstanceOf(CompletionException.class);
+  }
+
+  @Test
+  void whoWaits_isWokenByLossAndTimeoutAndClose() throws Exception {
+    var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(50)));
+    var link = broker.nextLink();
+    var lost = publisher.publish(text("a"));
+    link.awaitSent(1);
+    CompletableFuture<Object> waitsForLoss = waiting(lost::join);
+    link.listener.lost(true, "cable");
+    assertThat(waitsForLoss.get(10, TimeUnit.SECONDS)).isInstanceOf(Unknown.class);
+
+    var silent = publisher.publish(text("b"));
+    CompletableFuture<Object> waitsForAnswer = waiting(silent::join);
+    assertThat(waitsForAnswer.get(10, TimeUnit.SECONDS)).isInstanceOf(Unknown.class);
+
+    var patient = side.open(settings().withConfirmTimeout(Duration.ofMinutes(1)));
+    var open = patient.publish(text("c"));
+    CompletableFuture<Object> waitsForClose = waiting(open::join);
+    patient.close();
+    assertThat(waitsForClose.get(10, TimeUnit.SECONDS)).isInstanceOf(PublishOutcome.class);
   }
 
   @Test

@@ -1,5 +1,7 @@
 package io.floatvalve.pulsar;
 
+import static io.floatvalve.spi.Bounds.within;
+
 import io.floatvalve.model.Address;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
@@ -308,22 +310,6 @@ public final class PulsarBroker implements Broker {
   @Override
   public String toString() {
     return "PulsarBroker[" + describe() + "]";
-  }
-
-  private static Duration within(String name, Duration value, Duration least, Duration most) {
-    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ", was " + value);
-    }
-    return value;
-  }
-
-  private static int within(String name, int value, int least, int most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ", was " + value);
-    }
-    return value;
   }
 
   private static @Nullable String notEmpty(String name, @Nullable String value) {

@@ -169,6 +169,7 @@ final class ProducerLinkTest {
     TIMEOUT(new PulsarClientException.TimeoutException("late"), "unclear 1"),
     UNHEARD_OF(new IllegalStateException("what"), "unclear 1");
 
+    @SuppressWarnings("ImmutableEnumChecker") // read alone
     private final Exception cause;
     private final String meaning;
 

@@ -177,9 +177,9 @@ final class PulsarLinkTest {
       await().atMost(PATIENCE).until(() -> rig.tap.permitsGranted() == 12);
       rig.broker.ticker().execute(() -> LinkRig.hold(end));
 
-      rig.send(topic, 0, 20_000);
+      rig.send(topic, 0, 3_000);
 
-      rig.take(link, 20_000).forEach(link::ack);
+      rig.take(link, 3_000).forEach(link::ack);
     } finally {
       end.countDown();
     }

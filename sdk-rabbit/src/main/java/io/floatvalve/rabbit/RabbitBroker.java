@@ -1,5 +1,7 @@
 package io.floatvalve.rabbit;
 
+import static io.floatvalve.spi.Bounds.within;
+
 import io.floatvalve.model.Address;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
@@ -154,11 +156,11 @@ public final class RabbitBroker implements Broker {
      * @throws IllegalArgumentException if one is longer
      */
     public Credentials {
-      within("username", Objects.requireNonNull(username, "username"), Limits.SHORT_STRING);
-      within("password", Objects.requireNonNull(password, "password"), LONGEST_PASSWORD);
+      atMost("username", Objects.requireNonNull(username, "username"), Limits.SHORT_STRING);
+      atMost("password", Objects.requireNonNull(password, "password"), LONGEST_PASSWORD);
     }
 
-    private static void within(String name, String secret, int most) {
+    private static void atMost(String name, String secret, int most) {
       long bytes = Limits.utf8Bytes(secret);
       if (bytes > most) {
         throw new IllegalArgumentException(
@@ -451,15 +453,6 @@ public final class RabbitBroker implements Broker {
       String refusal = Limits.shortString(name, Objects.requireNonNull(value, name));
       if (refusal != null) {
         throw new IllegalArgumentException(refusal);
-      }
-      return value;
-    }
-
-    private static Duration within(String name, Duration value, Duration least, Duration most) {
-      Objects.requireNonNull(value, name);
-      if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
-        throw new IllegalArgumentException(
-            name + " must be from " + least + " to " + most + ", was " + value);
       }
       return value;
     }

@@ -12,6 +12,7 @@ import io.floatvalve.publish.PublishOutcome.Returned;
 import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
+import io.floatvalve.publish.PublisherStatus;
 import io.floatvalve.testkit.NeedsRabbit;
 import io.floatvalve.testkit.RabbitNode;
 import java.io.BufferedReader;
@@ -185,6 +186,41 @@ class RabbitFaultsTest {
       seenBlocked = System.nanoTime();
     }
     return seenBlocked;
+  }
+
+  @Test
+  void close_withFiveThousandInFlight_waitsForAllTheirConfirms() throws Exception {
+    int count = 5_000;
+    Publisher publisher =
+        messaging.publisher(
+            PublisherSettings.to(place)
+                .withMaxInFlight(count)
+                .withMaxBlock(LIMIT)
+                .withMaxWait(LIMIT)
+                .withConfirmTimeout(LIMIT)
+                .withCloseTimeout(LIMIT));
+    List<String> texts = new ArrayList<>();
+    List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
+    CompletableFuture<Void> closing;
+    node.pause();
+    try {
+      for (int i = 0; i < count; i++) {
+        texts.add("m-" + i);
+        futures.add(publisher.publish(Message.of(texts.get(i).getBytes(StandardCharsets.UTF_8))));
+      }
+      await().atMost(LIMIT).until(() -> publisher.status().inFlight() == count);
+      closing = CompletableFuture.runAsync(publisher::close);
+      await()
+          .atMost(LIMIT)
+          .until(() -> publisher.status().state() == PublisherStatus.State.CLOSING);
+    } finally {
+      node.resume();
+    }
+    closing.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+
+    assertThat(futures).allMatch(CompletableFuture::isDone);
+    assertThat(futures).allMatch(end -> end.join().verdict() == Verdict.CONFIRMED);
+    assertThat(broker.stored(place)).isEqualTo(texts);
   }
 
   @Test

@@ -89,6 +89,7 @@ final class RabbitUnderTest implements BrokerUnderTest {
 
   @Override
   public void kill() {
+    node.syncDeclared(); // a kill is to lose no queue: that is not what is tested
     node.kill();
   }
 

@@ -254,8 +254,9 @@ public final class RabbitNode implements AutoCloseable {
 
   /**
    * Kills the node with SIGKILL, as a power cut of the machine would, and returns once it is gone.
-   * Its data stay for {@link #restart}: what was fsynced. A queue declared within seconds of the
-   * first boot of a node may be lost by this; let a new node settle for about 3 seconds first.
+   * Its data stay for {@link #restart}: what was written to files. The broker keeps what was
+   * declared, also durable queues whose messages it has confirmed, in its memory for up to some
+   * seconds: {@link #syncDeclared} first.
    */
   public void kill() {
     local().processes.endNow();
@@ -306,6 +307,14 @@ public final class RabbitNode implements AutoCloseable {
    */
   public void memoryAlarm(boolean on) {
     ctl("set_vm_memory_high_watermark", on ? "0.0001" : "0.4");
+  }
+
+  /**
+   * Has the broker write to its files what was declared so far. Returns once that is done: from
+   * then on {@link #kill} does not lose it.
+   */
+  public void syncDeclared() {
+    ctl("eval", "mnesia:sync_log().");
   }
 
   /** Returns the ids of the node's processes, the broker's own first; empty when stopped. */

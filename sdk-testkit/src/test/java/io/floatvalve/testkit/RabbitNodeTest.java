@@ -62,6 +62,23 @@ class RabbitNodeTest {
 
   @Test
   @NeedsRabbit(ownProcess = true)
+  void queueThatWasSynced_outlivesAKill() throws Exception {
+    try (RabbitNode node = RabbitNode.start()) {
+      for (int i = 0; i < 2; i++) {
+        String queue = "synced-" + i;
+        publishOne(node.uri(), queue);
+
+        node.syncDeclared();
+        node.kill();
+        node.restart();
+
+        assertThat(depth(node.uri(), queue)).isEqualTo(1);
+      }
+    }
+  }
+
+  @Test
+  @NeedsRabbit(ownProcess = true)
   void memoryAlarm_blocksAPublishingConnectionUntilItIsTakenOff() throws Exception {
     RabbitNode node = RabbitNode.shared();
     node.memoryAlarm(true);

@@ -118,7 +118,9 @@ final class Onward {
         Consumer consumer = messaging.consumer(from(topic));
         Publisher publisher =
             messaging.publisher(
-                PublisherSettings.to(Address.topic(topic)).withMaxWait(Duration.ofMinutes(1)))) {
+                PublisherSettings.to(Address.topic(topic))
+                    .withOpenTimeout(LIMIT)
+                    .withMaxWait(Duration.ofMinutes(1)))) {
       consumer.handle(
           delivery -> {
             handlings
@@ -149,6 +151,7 @@ final class Onward {
   private static ConsumerSettings from(String topic) {
     return ConsumerSettings.from(Address.topic(topic))
         .withGroup("tour")
+        .withOpenTimeout(LIMIT)
         .withNative(
             PulsarBroker.ConsumeSettings.defaults()
                 .withReceipts(true)

@@ -31,8 +31,8 @@ final class RabbitFaults extends Faults<RabbitScene> {
   void run() throws IOException {
     Optional<RabbitNode> node = rabbit.node();
     if (node.isPresent()) {
-      node.get().restart(); // soon after its very first boot, a kill may lose what was declared
-      kill(node.get()::kill, node.get()::restart, "some unknown", Faults::someUnknown);
+      RabbitNode there = node.get();
+      kill(() -> killSynced(there), there::restart, "some unknown", Faults::someUnknown);
     } else {
       notTried("kill", "SIGKILL under load, then a restart");
     }
@@ -42,6 +42,11 @@ final class RabbitFaults extends Faults<RabbitScene> {
     blocked();
     close();
     deleted();
+  }
+
+  private static void killSynced(RabbitNode node) {
+    node.syncDeclared(); // a kill may lose a queue, with all that is in it
+    node.kill();
   }
 
   private void notFound() throws IOException {
