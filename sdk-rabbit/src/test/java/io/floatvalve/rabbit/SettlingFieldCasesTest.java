@@ -186,7 +186,8 @@ class SettlingFieldCasesTest {
       Consumer locked = consumers.get(2);
       assertThat(events)
           .as("tried while it is locked")
-          .anyMatch(event -> event instanceof Event.Recovering && event.who().contains(queues.get(2)));
+          .anyMatch(
+              event -> event instanceof Event.Recovering && event.who().contains(queues.get(2)));
       assertThat(locked.status().state()).isNotEqualTo(State.FAILED);
       await().atMost(LIMIT).until(() -> locked.status().state() == State.RUNNING);
       publish(queues.get(2), 1);
@@ -203,8 +204,7 @@ class SettlingFieldCasesTest {
     AtomicInteger deliveries = new AtomicInteger();
     try (FaultProxy proxy = broker.openProxy();
         Messaging messaging =
-            Messaging.over(
-                RabbitBroker.connect(through(proxy, Duration.ofSeconds(2))))) {
+            Messaging.over(RabbitBroker.connect(through(proxy, Duration.ofSeconds(2))))) {
       WireTap tap = WireTap.on(proxy);
       Consumer consumer =
           messaging.consumer(
