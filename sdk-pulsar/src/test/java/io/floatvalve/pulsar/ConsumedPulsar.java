@@ -41,8 +41,7 @@ final class ConsumedPulsar implements ConsumedBroker {
 
   @Override
   public Broker connect(FaultProxy proxy) {
-    return PulsarBroker.connect(
-        LinkRig.through(proxy).withKeepAlive(Duration.ofSeconds(3)));
+    return PulsarBroker.connect(LinkRig.through(proxy).withKeepAlive(Duration.ofSeconds(3)));
   }
 
   @Override

@@ -46,10 +46,7 @@ public final class ConsumeCommand implements Callable<Integer> {
   private static final Duration DRAIN = Duration.ofSeconds(15);
   private static final String GROUP = "floatvalve";
 
-  @Option(
-      names = "--broker",
-      paramLabel = "B",
-      description = "pulsar (default) or rabbit.")
+  @Option(names = "--broker", paramLabel = "B", description = "pulsar (default) or rabbit.")
   private String broker = "pulsar";
 
   @Option(

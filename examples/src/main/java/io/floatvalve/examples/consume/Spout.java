@@ -14,10 +14,7 @@ interface Spout extends AutoCloseable {
    * @param answered called once, on any thread: with null if it is confirmed, else with why not
    */
   void send(
-      String key,
-      Map<String, String> headers,
-      byte[] payload,
-      Consumer<@Nullable String> answered)
+      String key, Map<String, String> headers, byte[] payload, Consumer<@Nullable String> answered)
       throws IOException;
 
   @Override

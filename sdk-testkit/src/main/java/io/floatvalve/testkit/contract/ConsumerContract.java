@@ -69,7 +69,8 @@ public abstract class ConsumerContract {
   private static final Duration LIMIT = Duration.ofSeconds(60);
   // beyond the time that was set: the timer's step, a pause of a busy machine
   private static final Duration GRACE = Duration.ofSeconds(10);
-  private static final List<Duration> DELAYS = List.of(Duration.ofMillis(300), Duration.ofMillis(700));
+  private static final List<Duration> DELAYS =
+      List.of(Duration.ofMillis(300), Duration.ofMillis(700));
 
   private ConsumedBroker broker;
   private ConsumerRig rig;
@@ -145,8 +146,7 @@ public abstract class ConsumerContract {
   /** Takes all that is left at the place, by another consumer; returns what came, in its order. */
   private List<String> rest(int count) {
     Queue<String> rest = new ConcurrentLinkedQueue<>();
-    try (Consumer consumer =
-        rig.consumer(settings -> settings.withOrdering(Ordering.TOTAL))) {
+    try (Consumer consumer = rig.consumer(settings -> settings.withOrdering(Ordering.TOTAL))) {
       consumer.handle(
           delivery -> {
             rest.add(Handled.text(delivery));
@@ -262,7 +262,9 @@ public abstract class ConsumerContract {
         });
 
     until(() -> consumer.status().accepted() == 3);
-    assertThat(handled.calls()).extracting(Call::attempt).containsExactlyInAnyOrder(1, 1, 1, 2, 2, 2);
+    assertThat(handled.calls())
+        .extracting(Call::attempt)
+        .containsExactlyInAnyOrder(1, 1, 1, 2, 2, 2);
     assertAllSettled(consumer);
   }
 
@@ -305,8 +307,7 @@ public abstract class ConsumerContract {
     until(() -> first.status().accepted() + second.status().accepted() >= 1_000);
     List<String> all = new ArrayList<>(one.texts());
     all.addAll(other.texts());
-    assertThat(all)
-        .containsExactlyInAnyOrderElementsOf(Handled.names("m", 0, 1_000));
+    assertThat(all).containsExactlyInAnyOrderElementsOf(Handled.names("m", 0, 1_000));
     assertThat(one.begun()).isPositive();
     assertThat(other.begun()).isPositive();
     assertThat(first.drain(LIMIT)).isZero();
@@ -563,8 +564,7 @@ public abstract class ConsumerContract {
     Handled handled = new Handled();
     AtomicReference<Long> settled = new AtomicReference<>(0L);
     Consumer consumer =
-        rig.consumer(
-            settings -> settings.withOrdering(ordering).withRetryDelays(List.of(delay)));
+        rig.consumer(settings -> settings.withOrdering(ordering).withRetryDelays(List.of(delay)));
     consumer.handle(
         handled.by(
             delivery -> {
@@ -591,8 +591,7 @@ public abstract class ConsumerContract {
     Handled handled = new Handled();
     Consumer consumer =
         rig.consumer(
-            settings ->
-                settings.withWorkers(1).withRetryDelays(List.of(Duration.ofSeconds(2))));
+            settings -> settings.withWorkers(1).withRetryDelays(List.of(Duration.ofSeconds(2))));
     consumer.handle(
         handled.by(
             delivery ->
@@ -640,7 +639,9 @@ public abstract class ConsumerContract {
   }
 
   @ParameterizedTest
-  @EnumSource(value = Ordering.class, names = {"BY_KEY", "TOTAL"})
+  @EnumSource(
+      value = Ordering.class,
+      names = {"BY_KEY", "TOTAL"})
   void aHandlerThatFails_alsoUnderAnOrder(Ordering ordering) throws Exception {
     failsForEver(Failure.EXCEPTION, ordering);
   }
@@ -653,8 +654,7 @@ public abstract class ConsumerContract {
     Map<Integer, Long> ended = new ConcurrentHashMap<>();
     Consumer consumer =
         rig.consumer(
-            settings ->
-                settings.withOrdering(ordering).withMaxAttempts(4).withRetryDelays(DELAYS));
+            settings -> settings.withOrdering(ordering).withMaxAttempts(4).withRetryDelays(DELAYS));
     consumer.handle(
         handled.by(
             delivery -> {
@@ -1282,8 +1282,7 @@ public abstract class ConsumerContract {
 
     Thread.currentThread().interrupt();
 
-    assertThatExceptionOfType(InterruptedException.class)
-        .isThrownBy(() -> consumer.receive(LIMIT));
+    assertThatExceptionOfType(InterruptedException.class).isThrownBy(() -> consumer.receive(LIMIT));
     assertThat(Thread.interrupted()).isFalse();
   }
 
@@ -1307,13 +1306,16 @@ public abstract class ConsumerContract {
       assertThat(each.accept()).isEqualTo(Answer.ACCEPTED);
     }
 
-    assertThat(out.stream().map(Handled::text)).containsExactlyInAnyOrderElementsOf(Handled.names("m", 0, 20));
+    assertThat(out.stream().map(Handled::text))
+        .containsExactlyInAnyOrderElementsOf(Handled.names("m", 0, 20));
     consumer.close();
     awaitLeft(0);
   }
 
   @ParameterizedTest
-  @EnumSource(value = Ordering.class, names = {"BY_KEY", "TOTAL"})
+  @EnumSource(
+      value = Ordering.class,
+      names = {"BY_KEY", "TOTAL"})
   void receive_underAnOrder_theNextComesWhenTheOneBeforeIsSettled(Ordering ordering)
       throws Exception {
     rig.publish("m", 5);
@@ -1422,8 +1424,7 @@ public abstract class ConsumerContract {
     List<Message> messages = Handled.inTurn(8, 60);
     rig.publish(messages);
     Handled handled = new Handled();
-    Consumer consumer =
-        rig.consumer(settings -> settings.withOrdering(ordering).withWorkers(4));
+    Consumer consumer = rig.consumer(settings -> settings.withOrdering(ordering).withWorkers(4));
     consumer.handle(
         handled.by(
             delivery -> {
@@ -1553,8 +1554,7 @@ public abstract class ConsumerContract {
     CountDownLatch go = new CountDownLatch(1);
     AtomicBoolean interrupted = new AtomicBoolean();
     Duration timeout = Duration.ofSeconds(1);
-    Consumer consumer =
-        rig.consumer(settings -> settings.withWorkers(2).withCloseTimeout(timeout));
+    Consumer consumer = rig.consumer(settings -> settings.withWorkers(2).withCloseTimeout(timeout));
     consumer.handle(
         handled.by(
             delivery -> {

@@ -169,8 +169,7 @@ public abstract class ConsumerFaultContract {
         .as("handled again: %s", end)
         .isEqualTo(handled.begun() - messages)
         .isLessThan(messages);
-    long ended =
-        end.accepted() + end.retried() + end.rejected() + end.stale() + end.duplicates();
+    long ended = end.accepted() + end.retried() + end.rejected() + end.stale() + end.duplicates();
     assertThat(end.taken()).as("%s", end).isBetween(ended, ended + end.givenBack());
   }
 
@@ -273,7 +272,9 @@ public abstract class ConsumerFaultContract {
   // ------------------------------------------------------------------------------- in the hands
 
   @ParameterizedTest
-  @EnumSource(value = Ordering.class, names = {"NONE", "BY_KEY"})
+  @EnumSource(
+      value = Ordering.class,
+      names = {"NONE", "BY_KEY"})
   void whatHandlersHoldAcrossALoss_isAnsweredTruly_andNoKeyRunsBesideItself(Ordering ordering)
       throws Exception {
     List<Message> messages = Handled.inTurn(8, 5);
@@ -282,8 +283,7 @@ public abstract class ConsumerFaultContract {
     CountDownLatch go = new CountDownLatch(1);
     Queue<String> stale = new ConcurrentLinkedQueue<>();
     Queue<String> accepted = new ConcurrentLinkedQueue<>();
-    Consumer consumer =
-        rig.consumer(settings -> settings.withOrdering(ordering).withWorkers(8));
+    Consumer consumer = rig.consumer(settings -> settings.withOrdering(ordering).withWorkers(8));
     consumer.handle(
         handled.by(
             delivery -> {

@@ -31,10 +31,7 @@ import picocli.CommandLine.Spec;
       "The plain client runs beside with its defaults; checks are about Floatvalve's consumer."
     })
 public final class PermitsLab implements Callable<Integer> {
-  @Option(
-      names = "--broker",
-      paramLabel = "B",
-      description = "pulsar (default) or rabbit.")
+  @Option(names = "--broker", paramLabel = "B", description = "pulsar (default) or rabbit.")
   private String broker = "pulsar";
 
   @Option(names = "--quick", description = "Less of everything: under a minute and a half.")

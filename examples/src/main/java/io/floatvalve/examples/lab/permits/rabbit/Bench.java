@@ -38,8 +38,7 @@ final class Bench implements AutoCloseable {
   private final boolean quick;
   private final AtomicInteger names = new AtomicInteger();
 
-  Bench(RabbitAtHand rabbit, Findings findings, Console console, boolean quick)
-      throws IOException {
+  Bench(RabbitAtHand rabbit, Findings findings, Console console, boolean quick) throws IOException {
     this.rabbit = rabbit;
     this.messaging = rabbit.messaging(event -> {});
     this.queues = new Queues(rabbit, "floatvalve.permits");

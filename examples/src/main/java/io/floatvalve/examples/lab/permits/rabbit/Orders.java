@@ -123,7 +123,9 @@ final class Orders {
         (long) watch.most);
     bench
         .findings()
-        .figure("order_" + ordering.name().toLowerCase(java.util.Locale.ROOT) + "_out_of_order_msgs", watch.outOfOrder);
+        .figure(
+            "order_" + ordering.name().toLowerCase(java.util.Locale.ROOT) + "_out_of_order_msgs",
+            watch.outOfOrder);
     return watch;
   }
 }

@@ -131,8 +131,7 @@ final class Wire {
         .check(
             "A3",
             "4 workers at 1 ms, 20 ms away from the broker",
-            String.format(
-                "plain: prefetch 10 %,.0f/s, 1000 %,.0f/s", ten.rate(), thousand.rate()),
+            String.format("plain: prefetch 10 %,.0f/s, 1000 %,.0f/s", ten.rate(), thousand.rate()),
             "at least 0.9 of the plain client's rate with a prefetch of 1000",
             String.format("%,.0f/s", ours.rate()),
             ours.rate() >= 0.9 * thousand.rate());
