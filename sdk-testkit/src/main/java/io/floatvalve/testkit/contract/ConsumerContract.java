@@ -47,6 +47,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -562,7 +563,7 @@ public abstract class ConsumerContract {
     Duration delay = Duration.ofMillis(1_200);
     rig.publish("m", 1);
     Handled handled = new Handled();
-    AtomicReference<Long> settled = new AtomicReference<>(0L);
+    AtomicLong settled = new AtomicLong();
     Consumer consumer =
         rig.consumer(settings -> settings.withOrdering(ordering).withRetryDelays(List.of(delay)));
     consumer.handle(
