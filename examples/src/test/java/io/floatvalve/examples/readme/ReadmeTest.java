@@ -21,6 +21,8 @@ class ReadmeTest {
     "docs/flow-control.md, ConsumeExample.java, status",
     "docs/flow-control.md, ConsumeExample.java, drain",
     "docs/ordering.md,     ConsumeExample.java, order",
+    "docs/latency.md,      LatencyExample.java, interval",
+    "docs/latency.md,      LatencyExample.java, log",
   })
   void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
       throws IOException {
