@@ -30,17 +30,16 @@ final class ConsumeLatency {
   private long wallMinusNanoTime;
 
   ConsumeLatency() {
-    Instant wall = Instant.now();
-    wallMinusNanoTime = nanos(wall) - System.nanoTime();
+    lookAtTheClock();
   }
 
   /** Sets the wall clock that messages are measured by. Some times a second. */
   void lookAtTheClock() {
     long before = System.nanoTime();
     Instant wall = Instant.now();
-    long after = System.nanoTime();
-    if (after - before < MOST_BETWEEN_NANOS) { // else the thread was held up in between
-      wallMinusNanoTime = nanos(wall) - after;
+    boolean prompt = System.nanoTime() - before < MOST_BETWEEN_NANOS; // else it was held up
+    if (prompt || wallMinusNanoTime == 0) {
+      wallMinusNanoTime = nanos(wall) - before; // rather late than before it was published
     }
   }
 
