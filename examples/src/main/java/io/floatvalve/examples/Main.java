@@ -3,7 +3,9 @@ package io.floatvalve.examples;
 import io.floatvalve.examples.cli.CannotRun;
 import io.floatvalve.examples.consume.ConsumeCommand;
 import io.floatvalve.examples.lab.LabCommand;
+import io.floatvalve.examples.perf.PerfCommand;
 import io.floatvalve.examples.publish.PublishCommand;
+import io.floatvalve.examples.report.ReportCommand;
 import io.floatvalve.examples.tour.TourCommand;
 import io.floatvalve.model.MessagingException;
 import java.io.PrintWriter;
@@ -17,7 +19,14 @@ import picocli.CommandLine.Command;
     name = "floatvalve",
     mixinStandardHelpOptions = true,
     description = "Shows what happens to every message, on a broker of its own or on yours.",
-    subcommands = {TourCommand.class, PublishCommand.class, ConsumeCommand.class, LabCommand.class})
+    subcommands = {
+      TourCommand.class,
+      PublishCommand.class,
+      ConsumeCommand.class,
+      PerfCommand.class,
+      ReportCommand.class,
+      LabCommand.class
+    })
 public final class Main {
   /** Runs a command and ends the process with its exit code. */
   public static void main(String[] args) {

@@ -38,6 +38,7 @@ public final class ConsumerSettings {
   private final Duration handlerWarning;
   private final Duration openTimeout;
   private final Duration closeTimeout;
+  private final @Nullable Duration latencySummary;
   private final @Nullable Object nativeSettings;
 
   private ConsumerSettings(Values v) {
@@ -70,6 +71,10 @@ public final class ConsumerSettings {
     handlerWarning = within("handlerWarning", v.handlerWarning, Duration.ofMillis(10), DAY);
     openTimeout = within("openTimeout", v.openTimeout, Duration.ofMillis(1), Duration.ofHours(1));
     closeTimeout = within("closeTimeout", v.closeTimeout, Duration.ZERO, DAY);
+    latencySummary =
+        v.latencySummary == null
+            ? null
+            : within("latencySummary", v.latencySummary, Duration.ofMillis(100), DAY);
     nativeSettings = v.nativeSettings;
   }
 
@@ -328,6 +333,25 @@ public final class ConsumerSettings {
     return new ConsumerSettings(v);
   }
 
+  /** Returns how often a line on latencies is logged, or null for never. */
+  public @Nullable Duration latencySummary() {
+    return latencySummary;
+  }
+
+  /**
+   * Sets how often one line on the latencies since the last is logged, at level info: samples, p50,
+   * p99 and maximum of each stage, and the age of the oldest message without an end. Nothing is
+   * logged where there is nothing to say.
+   *
+   * @param latencySummary from 100 ms to 1 day; null, the default, for never
+   * @throws IllegalArgumentException if out of range
+   */
+  public ConsumerSettings withLatencySummary(@Nullable Duration latencySummary) {
+    Values v = values();
+    v.latencySummary = latencySummary;
+    return new ConsumerSettings(v);
+  }
+
   /** Returns the adapter's own settings, or null if there are none. */
   public @Nullable Object nativeSettings() {
     return nativeSettings;
@@ -366,6 +390,7 @@ public final class ConsumerSettings {
     v.handlerWarning = handlerWarning;
     v.openTimeout = openTimeout;
     v.closeTimeout = closeTimeout;
+    v.latencySummary = latencySummary;
     v.nativeSettings = nativeSettings;
     return v;
   }
@@ -405,6 +430,7 @@ public final class ConsumerSettings {
     private Duration handlerWarning = Duration.ofSeconds(30);
     private Duration openTimeout = Duration.ofSeconds(10);
     private Duration closeTimeout = Duration.ofSeconds(10);
+    private @Nullable Duration latencySummary;
     private @Nullable Object nativeSettings;
   }
 }

@@ -242,7 +242,7 @@ final class HandlerPool implements Reception.Crew {
     reception.handled(t);
     long nanos = now - t.startedNanos();
     reception.held(nanos);
-    reception.recordHandled(nanos);
+    reception.recordHandled(t, now, end != null);
   }
 
   private boolean isFast() {

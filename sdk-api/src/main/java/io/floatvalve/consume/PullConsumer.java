@@ -37,8 +37,12 @@ public interface PullConsumer extends AutoCloseable {
   ConsumerStatus status();
 
   /**
-   * Returns latencies since it was opened: {@code arrived-started}, the wait in this process, and
-   * {@code started-handled}, until it was settled.
+   * Returns latencies since it was opened, by stage: {@code published-arrived}, from the
+   * publisher's clock; {@code stored-arrived}, from the broker's, where it tells; {@code
+   * arrived-started}, the wait in this process; {@code started-handled}; {@code handled-settled},
+   * until the acknowledgement is with the client library, which may hold it back for a moment, or
+   * the copy confirmed; and {@code published-handled}, end to end. Where clocks of two machines
+   * differ so much that a latency is negative it is counted apart.
    */
   LatencySnapshot latency();
 

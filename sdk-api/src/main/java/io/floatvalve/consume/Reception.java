@@ -6,7 +6,7 @@ import io.floatvalve.consume.Ledger.Stage;
 import io.floatvalve.event.Event;
 import io.floatvalve.flow.PermitLaw;
 import io.floatvalve.latency.LatencySnapshot;
-import io.floatvalve.latency.LatencyTally;
+import io.floatvalve.latency.LatencySummary;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
@@ -108,7 +108,7 @@ final class Reception {
   private volatile long tickNanos = System.nanoTime(); // a clock that costs nothing, to 50 ms
 
   // guarded by lock
-  private @Nullable Latencies latencies; // not before the first message: many consumers idle
+  private @Nullable ConsumeLatency latency; // not before the first message: many consumers idle
   private final Set<Object> late = new LinkedHashSet<>();
   private @Nullable Taken heldOver;
   private boolean started;
@@ -126,6 +126,7 @@ final class Reception {
   private long reopened;
 
   // by the loop alone
+  private final @Nullable LatencySummary summary;
   private int shortLived;
   private int quiet;
   private long progressNanos = System.nanoTime();
@@ -157,6 +158,8 @@ final class Reception {
     this.keyOf = settings.keyOf();
     this.law = settings.permits().law(slots);
     this.handlerTime = new HandlerTime(slots);
+    Duration every = settings.latencySummary();
+    this.summary = every == null ? null : new LatencySummary(every, System.nanoTime());
     this.permitsTold = law.permits();
     this.who =
         settings.addresses().stream().map(Address::toString).collect(Collectors.joining(", "))
@@ -588,12 +591,16 @@ final class Reception {
 
   /** Settles a delivery that the caller has claimed. */
   Answer settle(Taken t, Settlement settlement) {
+    long now = System.nanoTime();
     End end = conclude(t, settlement, settlement.reason());
-    if (end == null) {
-      return Answer.ACCEPTED;
-    }
     lock.lock();
     try {
+      if (t.handled) { // it was handed out; else its handler has not returned
+        recordHandled(t, now, end != null);
+      }
+      if (end == null) {
+        return Answer.ACCEPTED;
+      }
       end(t, end);
     } finally {
       lock.unlock();
@@ -673,6 +680,7 @@ final class Reception {
   private void copied(Taken t, Copy copy, int tries, @Nullable String failure) {
     if (failure == null) {
       End end = copy.deadLetter() ? End.REJECTED : End.RETRIED;
+      recordCopied(copy);
       endNow(t, t.by.isLost() ? End.STALE : ends(t, t.by.link().ack(t.received), end));
       return;
     }
@@ -686,6 +694,16 @@ final class Reception {
         new Event.CopyFailed(
             Instant.now(), who, t.received.describe(), copy.deadLetter(), failure));
     loop.later(() -> sendCopy(t, copy, tries + 1), backoffMillis(tries));
+  }
+
+  private void recordCopied(Copy copy) {
+    long nanos = Duration.between(copy.at(), Instant.now()).toNanos();
+    lock.lock();
+    try {
+      latencies().settled(nanos);
+    } finally {
+      lock.unlock();
+    }
   }
 
   private void endNow(Taken t, End end) {
@@ -812,27 +830,28 @@ final class Reception {
 
   /** Notes how long a message waited here. The lock is held. */
   void recordWait(Taken t, long now) {
-    latencies().waited.record(Math.max(0, now - t.received.arrivedNanos()));
+    latencies().started(t.received, now);
   }
 
-  /** Notes that a handler is through with a message. The lock is held. */
-  void recordHandled(long nanos) {
-    latencies().handled.record(nanos);
-  }
-
-  private Latencies latencies() {
-    Latencies now = latencies;
-    if (now == null) {
-      now = new Latencies();
-      latencies = now;
+  /**
+   * Notes that a handler was through with a message at a time, and whether it is settled, now. The
+   * lock is held.
+   */
+  void recordHandled(Taken t, long handledNanos, boolean settled) {
+    ConsumeLatency recorded = latencies();
+    recorded.handled(t.received, t.startedNanos(), handledNanos);
+    if (settled) {
+      recorded.settled(System.nanoTime() - handledNanos);
     }
-    return now;
   }
 
-  /** How long messages waited here, and were handled. */
-  private static final class Latencies {
-    private final LatencyTally waited = new LatencyTally("arrived-started");
-    private final LatencyTally handled = new LatencyTally("started-handled");
+  private ConsumeLatency latencies() {
+    ConsumeLatency known = latency;
+    if (known == null) {
+      known = new ConsumeLatency();
+      latency = known;
+    }
+    return known;
   }
 
   boolean isWindowDue() {
@@ -904,6 +923,9 @@ final class Reception {
   /** On the loop, some 20 times a second. */
   void tick(long now) {
     tickNanos = now;
+    if (summary != null) {
+      summary.lineAt(now, this::latency).ifPresent(line -> LOG.info("{}: {}", who, line));
+    }
     Crew working = crew;
     if (working != null) {
       working.tick(now);
@@ -924,6 +946,9 @@ final class Reception {
     int keep = 0;
     lock.lock();
     try {
+      if (latency != null) {
+        latency.lookAtTheClock();
+      }
       taken = ledger.taken();
       if (taken != takenAtProgress || working.busy() < slots) {
         takenAtProgress = taken;
@@ -1233,13 +1258,17 @@ final class Reception {
   // Telling
 
   LatencySnapshot latency() {
+    ConsumeLatency recorded;
+    long oldestNanos;
     lock.lock();
     try {
-      Latencies now = latencies;
-      return LatencyTally.snapshot(now == null ? List.of() : List.of(now.waited, now.handled));
+      recorded = latencies();
+      Taken oldest = ledger.oldest();
+      oldestNanos = oldest == null ? 0 : System.nanoTime() - oldest.received.arrivedNanos();
     } finally {
       lock.unlock();
     }
+    return recorded.snapshot(oldestNanos); // it copies kilobytes: not under the lock
   }
 
   ConsumerStatus status() {

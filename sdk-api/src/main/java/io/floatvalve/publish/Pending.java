@@ -23,6 +23,7 @@ final class Pending extends CompletableFuture<PublishOutcome> {
 
   final Message message;
   final int bytes;
+  final long dueNanos;
   long queuedNanos;
   final WindowedPublisher owner;
   long sentNanos;
@@ -35,16 +36,17 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   private volatile @Nullable PublishOutcome outcome;
   @Nullable Pending next;
 
-  Pending(Message message, long queuedNanos, WindowedPublisher owner) {
+  Pending(Message message, long dueNanos, WindowedPublisher owner) {
     this.message = message;
     this.bytes = message.payload().length;
-    this.queuedNanos = queuedNanos;
+    this.dueNanos = dueNanos;
+    this.queuedNanos = dueNanos;
     this.owner = owner;
   }
 
   /** Makes what holds the place in flight of an attempt that is over for the message itself. */
   static Pending placeOf(Pending message, PublishOutcome ended) {
-    Pending place = new Pending(message.message, message.queuedNanos, message.owner);
+    Pending place = new Pending(message.message, message.dueNanos, message.owner);
     place.sentNanos = message.sentNanos;
     place.retries = message.retries;
     place.decide(ended);

@@ -35,6 +35,18 @@ public interface Publisher extends AutoCloseable {
   CompletableFuture<PublishOutcome> publish(Message message);
 
   /**
+   * Publishes a message that should have been published at a certain time: by a schedule, a rate,
+   * or a request that came in then. As {@link #publish(Message)}, and its latency counts from that
+   * time. So a caller that was held up itself, by this or anything else, does not hide the delay
+   * (coordinated omission). Nothing else corrects for it: do not correct it again.
+   *
+   * @param message sent as it is; its payload is not copied and must not change afterwards
+   * @param dueNanos by {@link System#nanoTime}; a time to come counts as now
+   * @return what will have become of the message
+   */
+  CompletableFuture<PublishOutcome> publish(Message message, long dueNanos);
+
+  /**
    * Publishes a message if there is room for it now. Never waits: else the outcome is {@code
    * NotSent} with what keeps the queue full, {@code QUEUE_FULL}, {@code CONNECTION_BLOCKED} or
    * {@code RECOVERING}. Callers that wait for room in {@link #publish} come first.
@@ -64,7 +76,13 @@ public interface Publisher extends AutoCloseable {
   /** Returns how it stands now. Cheap enough to be asked once a second. */
   PublisherStatus status();
 
-  /** Returns latencies since it was opened: from queued and from sent, by outcome. */
+  /**
+   * Returns latencies since it was opened: {@code queued-sent}; for each attempt {@code
+   * sent-confirmed}, {@code sent-returned}, {@code sent-nacked} and {@code sent-unknown}, the
+   * service time; and for each message {@code due-confirmed} to {@code due-notsent}, the response
+   * time: from when it was due, which is the call unless {@linkplain #publish(Message, long) said
+   * otherwise}, with what it waited for room and its retries. Costs some microseconds.
+   */
   LatencySnapshot latency();
 
   /**

@@ -28,6 +28,7 @@ public final class PublisherSettings {
   private final Duration openTimeout;
   private final Duration closeTimeout;
   private final RetryPolicy retry;
+  private final @Nullable Duration latencySummary;
   private final @Nullable Object nativeSettings;
 
   private PublisherSettings(Values v) {
@@ -43,6 +44,10 @@ public final class PublisherSettings {
     openTimeout = within("openTimeout", v.openTimeout, Duration.ofMillis(1), Duration.ofHours(1));
     closeTimeout = within("closeTimeout", v.closeTimeout, Duration.ZERO, DAY);
     retry = v.retry;
+    latencySummary =
+        v.latencySummary == null
+            ? null
+            : within("latencySummary", v.latencySummary, Duration.ofMillis(100), DAY);
     nativeSettings = v.nativeSettings;
   }
 
@@ -291,6 +296,25 @@ public final class PublisherSettings {
     return new PublisherSettings(v);
   }
 
+  /** Returns how often a line on latencies is logged, or null for never. */
+  public @Nullable Duration latencySummary() {
+    return latencySummary;
+  }
+
+  /**
+   * Sets how often one line on the latencies since the last is logged, at level info: samples, p50,
+   * p99 and maximum of each stage, and the age of the oldest message without an end. Nothing is
+   * logged where there is nothing to say.
+   *
+   * @param latencySummary from 100 ms to 1 day; null, the default, for never
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withLatencySummary(@Nullable Duration latencySummary) {
+    Values v = values();
+    v.latencySummary = latencySummary;
+    return new PublisherSettings(v);
+  }
+
   /** Returns the adapter's own settings, or null if there are none. */
   public @Nullable Object nativeSettings() {
     return nativeSettings;
@@ -321,6 +345,7 @@ public final class PublisherSettings {
     v.openTimeout = openTimeout;
     v.closeTimeout = closeTimeout;
     v.retry = retry;
+    v.latencySummary = latencySummary;
     v.nativeSettings = nativeSettings;
     return v;
   }
@@ -350,6 +375,7 @@ public final class PublisherSettings {
     private Duration openTimeout = Duration.ofSeconds(10);
     private Duration closeTimeout = Duration.ofSeconds(10);
     private RetryPolicy retry = RetryPolicy.never();
+    private @Nullable Duration latencySummary;
     private @Nullable Object nativeSettings;
 
     private Values(Address address) {

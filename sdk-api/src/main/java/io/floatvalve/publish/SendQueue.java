@@ -163,6 +163,15 @@ final class SendQueue {
     return pending;
   }
 
+  /** Returns how long before a moment the first, or one of those for later, was due; 0 for none. */
+  long ageAt(long now) {
+    long oldest = head == null ? 0 : now - head.dueNanos;
+    for (Pending each : later) {
+      oldest = Math.max(oldest, now - each.dueNanos);
+    }
+    return oldest;
+  }
+
   /** Adds all to a list, those for later last. */
   void collect(List<Pending> into) {
     for (Pending p = head; p != null; p = p.next) {

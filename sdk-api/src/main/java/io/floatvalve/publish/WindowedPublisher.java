@@ -1,8 +1,8 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.event.Event;
-import io.floatvalve.latency.LatencyRecorder;
 import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.latency.LatencySummary;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.publish.PublishOutcome.Confirmed;
@@ -62,10 +62,8 @@ final class WindowedPublisher implements Publisher {
   private final String who;
   private final long maxWaitNanos;
   private final long confirmTimeoutNanos;
-  private final LatencyRecorder queuedSent = new LatencyRecorder("queued-sent");
-  private final LatencyRecorder sentConfirmed = new LatencyRecorder("sent-confirmed");
-  private final LatencyRecorder sentReturned = new LatencyRecorder("sent-returned");
-  private final LatencyRecorder sentNacked = new LatencyRecorder("sent-nacked");
+  private final PublishLatency latency = new PublishLatency();
+  private final @Nullable LatencySummary summary; // of the timer alone
 
   private final CountDownLatch closed = new CountDownLatch(1);
   private final ReentrantLock lock = new ReentrantLock();
@@ -106,6 +104,8 @@ final class WindowedPublisher implements Publisher {
     this.confirmTimeoutNanos = settings.confirmTimeout().toNanos();
     this.queue = new SendQueue(settings.maxQueued(), settings.maxQueuedBytes());
     this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+    Duration every = settings.latencySummary();
+    this.summary = every == null ? null : new LatencySummary(every, System.nanoTime());
     this.toldWindowNanos = System.nanoTime() - TELL_NANOS;
   }
 
@@ -203,17 +203,28 @@ final class WindowedPublisher implements Publisher {
 
   @Override
   public CompletableFuture<PublishOutcome> publish(Message message) {
-    return publish(message, Completions.onWorker() ? 0 : settings.maxBlock().toNanos());
+    return publish(message, System.nanoTime(), maxBlockNanos());
+  }
+
+  @Override
+  public CompletableFuture<PublishOutcome> publish(Message message, long dueNanos) {
+    long now = System.nanoTime();
+    return publish(message, dueNanos - now > 0 ? now : dueNanos, maxBlockNanos());
+  }
+
+  private long maxBlockNanos() {
+    return Completions.onWorker() ? 0 : settings.maxBlock().toNanos();
   }
 
   @Override
   public CompletableFuture<PublishOutcome> tryPublish(Message message) {
-    return publish(message, 0);
+    return publish(message, System.nanoTime(), 0);
   }
 
-  private CompletableFuture<PublishOutcome> publish(Message message, long maxBlockNanos) {
+  private CompletableFuture<PublishOutcome> publish(
+      Message message, long dueNanos, long maxBlockNanos) {
     Objects.requireNonNull(message, "message");
-    Pending pending = new Pending(message, System.nanoTime(), this);
+    Pending pending = new Pending(message, dueNanos, this);
     NotSent refused = queue(pending, maxBlockNanos);
     if (refused != null) {
       pending.complete(refused);
@@ -230,6 +241,7 @@ final class WindowedPublisher implements Publisher {
       if (refused != null) {
         pending.decide(refused);
         outcomes.count(Verdict.NOT_SENT);
+        latency.decided(Verdict.NOT_SENT, System.nanoTime() - pending.dueNanos);
         return refused;
       }
       pending.queuedNanos = System.nanoTime(); // what it waited for room counts for maxBlock alone
@@ -349,7 +361,7 @@ final class WindowedPublisher implements Publisher {
       } finally {
         release();
       }
-      queuedSent.record(next.sentNanos - next.queuedNanos);
+      latency.sent(next.sentNanos - next.queuedNanos);
       messages++;
       bytes += next.bytes;
       try {
@@ -472,6 +484,10 @@ final class WindowedPublisher implements Publisher {
    * lock.
    */
   private void settle(Pending pending, PublishOutcome outcome) {
+    settle(pending, outcome, System.nanoTime());
+  }
+
+  private void settle(Pending pending, PublishOutcome outcome, long now) {
     if (settings.retry().again(outcome) && life != Life.CLOSED) {
       Retries retries = pending.retries;
       if (retries == null) {
@@ -479,8 +495,7 @@ final class WindowedPublisher implements Publisher {
         pending.retries = retries;
       }
       retries.ended(outcome);
-      retries.dueNanos =
-          System.nanoTime() + settings.retry().delayNanos(retries.attempts(), side.jitter());
+      retries.dueNanos = now + settings.retry().delayNanos(retries.attempts(), side.jitter());
       pending.returned = null;
       pending.returnNoted = false;
       queue.addForLater(pending);
@@ -491,6 +506,7 @@ final class WindowedPublisher implements Publisher {
     pending.leftToWaiter = waiter != null && pending.getNumberOfDependents() == 0;
     pending.decide(all);
     outcomes.count(all.verdict());
+    latency.decided(all.verdict(), now - pending.dueNanos);
     if (waiter != null) {
       waiter.next = toWake;
       toWake = waiter;
@@ -526,8 +542,13 @@ final class WindowedPublisher implements Publisher {
 
   /** What was in flight without an answer. Holds the lock. */
   private void settleUnanswered(Pending pending, Unknown.Cause cause, String detail) {
-    Returned returned = pending.returned;
-    settle(pending, returned != null ? returned : new Unknown(cause, detail, pending.attempt()));
+    PublishOutcome end = pending.returned;
+    if (end == null) {
+      end = new Unknown(cause, detail, pending.attempt());
+    }
+    long now = System.nanoTime();
+    latency.ended(end.verdict(), now - pending.sentNanos);
+    settle(pending, end, now);
   }
 
   /** One link as the broker's answers know it. */
@@ -638,21 +659,16 @@ final class WindowedPublisher implements Publisher {
         }
         return;
       }
-      long latency = now - pending.sentNanos;
-      Returned returned = pending.returned;
-      if (returned != null) {
-        sentReturned.record(latency);
-        settle(pending, returned);
-      } else if (confirmed) {
-        sentConfirmed.record(latency);
-        settle(
-            pending,
-            new Confirmed(
-                receipt, number, sequence, latency, pending.attempt(), pending.returnNoted));
-      } else {
-        sentNacked.record(latency);
-        settle(pending, new Nacked(reason, pending.attempt()));
+      long nanos = now - pending.sentNanos;
+      PublishOutcome end = pending.returned;
+      if (end == null && confirmed) {
+        end =
+            new Confirmed(receipt, number, sequence, nanos, pending.attempt(), pending.returnNoted);
+      } else if (end == null) {
+        end = new Nacked(reason, pending.attempt());
       }
+      latency.ended(end.verdict(), nanos);
+      settle(pending, end, now);
     }
 
     @Override
@@ -1018,6 +1034,9 @@ final class WindowedPublisher implements Publisher {
     if (wake) {
       side.sender().ready(this);
     }
+    if (summary != null) {
+      summary.lineAt(now, this::latency).ifPresent(line -> LOG.info("{}: {}", who, line));
+    }
     if (change != null) {
       side.tell(change);
     }
@@ -1240,7 +1259,25 @@ final class WindowedPublisher implements Publisher {
 
   @Override
   public LatencySnapshot latency() {
-    return LatencyRecorder.snapshot(List.of(queuedSent, sentConfirmed, sentReturned, sentNacked));
+    return latency.snapshot(oldestNanos());
+  }
+
+  /** Returns the age of the oldest message without an outcome, since it was due; 0 for none. */
+  private long oldestNanos() {
+    lock.lock();
+    try {
+      long now = System.nanoTime();
+      long oldest = queue.ageAt(now);
+      for (long s = Math.max(expiredTo, window.oldest()); s < window.next(); s++) {
+        Pending each = window.get(s);
+        if (each != null && !each.decided()) {
+          return Math.max(oldest, now - each.dueNanos);
+        }
+      }
+      return oldest;
+    } finally {
+      lock.unlock();
+    }
   }
 
   @Override

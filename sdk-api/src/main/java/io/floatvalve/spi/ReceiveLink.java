@@ -237,6 +237,22 @@ public interface ReceiveLink {
     /** Returns when it arrived in this process, by {@link System#nanoTime}. */
     long arrivedNanos();
 
+    /**
+     * Returns when the publisher sent it, by its own clock, in milliseconds since 1970; 0 where
+     * that is not known.
+     */
+    default long publishedMillis() {
+      return 0;
+    }
+
+    /**
+     * Returns when the broker took charge of it, by its clock, in milliseconds since 1970; 0 where
+     * it does not say.
+     */
+    default long storedMillis() {
+      return 0;
+    }
+
     /** Returns how often it was handled before, as the header of a copy says; 0 for an original. */
     int attempts();
 

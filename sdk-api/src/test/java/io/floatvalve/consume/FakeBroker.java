@@ -45,6 +45,7 @@ final class FakeBroker implements Broker {
   boolean deadLetters = true;
   boolean namesMessages = true;
   boolean countsDeliveries = true;
+  long aheadMillis; // the publisher's clock
   private int fed;
 
   private volatile @Nullable CountDownLatch untilTicks;
@@ -411,6 +412,7 @@ final class FakeBroker implements Broker {
     private final boolean afterCut;
     private final int deliveries;
     private final long arrivedNanos = System.nanoTime();
+    private final long publishedMillis = System.currentTimeMillis() + aheadMillis;
 
     private FakeReceived(Stored stored, boolean afterCut) {
       this.stored = stored;
@@ -444,6 +446,11 @@ final class FakeBroker implements Broker {
     @Override
     public long arrivedNanos() {
       return arrivedNanos;
+    }
+
+    @Override
+    public long publishedMillis() {
+      return publishedMillis;
     }
 
     @Override

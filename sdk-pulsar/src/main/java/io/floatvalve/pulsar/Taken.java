@@ -158,6 +158,16 @@ final class Taken implements ReceiveLink.Received {
   }
 
   @Override
+  public long publishedMillis() {
+    return message.getPublishTime();
+  }
+
+  @Override
+  public long storedMillis() {
+    return message.hasBrokerPublishTime() ? message.getBrokerPublishTime().orElse(0L) : 0;
+  }
+
+  @Override
   public int attempts() {
     return Math.max(0, number(message.getProperty(ATTEMPTS), 0));
   }

@@ -42,12 +42,27 @@ final class Copies {
     this.timeout = timeout;
   }
 
-  private record Job(
-      String exchange,
-      String routingKey,
-      BasicProperties properties,
-      byte[] body,
-      CompletableFuture<Void> end) {
+  /** A copy to be sent. */
+  private static final class Job {
+    final String exchange;
+    final String routingKey;
+    final BasicProperties properties;
+    final byte[] body;
+    final CompletableFuture<Void> end;
+
+    Job(
+        String exchange,
+        String routingKey,
+        BasicProperties properties,
+        byte[] body,
+        CompletableFuture<Void> end) {
+      this.exchange = exchange;
+      this.routingKey = routingKey;
+      this.properties = properties;
+      this.body = body;
+      this.end = end;
+    }
+
     void fail(String why) {
       end.completeExceptionally(new IOException(why));
     }
@@ -76,7 +91,7 @@ final class Copies {
 
   private void work() {
     for (Job job = next(); job != null; job = next()) {
-      if (job.end().isDone()) {
+      if (job.end.isDone()) {
         continue; // timed out: it will be asked for again
       }
       try {
@@ -193,11 +208,11 @@ final class Copies {
 
     void send(Job job) throws IOException {
       long mine = ++sequence;
-      ByteBuffer.wrap((byte[]) job.properties().getHeaders().get(PropertyMap.MARK)).putLong(mine);
+      ByteBuffer.wrap((byte[]) job.properties.getHeaders().get(PropertyMap.MARK)).putLong(mine);
       open.put(mine, job);
       out.gather();
       try {
-        channel.basicPublish(job.exchange(), job.routingKey(), true, job.properties(), job.body());
+        channel.basicPublish(job.exchange, job.routingKey, true, job.properties, job.body);
       } finally {
         out.release();
       }
@@ -229,7 +244,7 @@ final class Copies {
         Job job = each.next().getValue();
         each.remove();
         if (failure == null) {
-          job.end().complete(null);
+          job.end.complete(null);
         } else {
           job.fail(failure);
         }

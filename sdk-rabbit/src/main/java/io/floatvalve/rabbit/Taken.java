@@ -90,6 +90,12 @@ final class Taken extends Unsettled.Entry implements ReceiveLink.Received {
     return arrivedNanos;
   }
 
+  /** Set by the broker where it is told to put a timestamp into each message that comes in. */
+  @Override
+  public long storedMillis() {
+    return header("timestamp_in_ms") instanceof Number number ? Math.max(0, number.longValue()) : 0;
+  }
+
   @Override
   public int attempts() {
     return header(PropertyMap.ATTEMPTS) instanceof Number number

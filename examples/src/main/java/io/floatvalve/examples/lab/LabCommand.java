@@ -9,5 +9,5 @@ import picocli.CommandLine.Command;
     name = "lab",
     mixinStandardHelpOptions = true,
     description = "Experiments on a real broker, one table each.",
-    subcommands = {ConfirmsLab.class, PermitsLab.class, CrashLab.class})
+    subcommands = {ConfirmsLab.class, PermitsLab.class, CrashLab.class, SizesLab.class})
 public final class LabCommand {}

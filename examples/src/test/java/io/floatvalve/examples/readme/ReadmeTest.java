@@ -25,6 +25,8 @@ class ReadmeTest {
     "docs/flow-control.md, RabbitConsumeExample.java, topology",
     "docs/flow-control.md, RabbitConsumeExample.java, stream",
     "docs/retries.md,      RabbitConsumeExample.java, retries",
+    "docs/latency.md,      LatencyExample.java, interval",
+    "docs/latency.md,      LatencyExample.java, log",
   })
   void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
       throws IOException {

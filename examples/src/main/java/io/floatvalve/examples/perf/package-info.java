@@ -1,0 +1,5 @@
+/** Load runs, and what they measured. */
+@NullMarked
+package io.floatvalve.examples.perf;
+
+import org.jspecify.annotations.NullMarked;
