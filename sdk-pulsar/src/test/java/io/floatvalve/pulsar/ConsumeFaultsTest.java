@@ -155,6 +155,7 @@ final class ConsumeFaultsTest {
               null,
               1,
               null,
+              null,
               timeout);
       MessagingException e =
           catchThrowableOfType(

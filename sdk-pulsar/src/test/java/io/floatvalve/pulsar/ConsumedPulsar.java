@@ -99,7 +99,8 @@ final class ConsumedPulsar implements ConsumedBroker {
   }
 
   private static DeadLetter letter(Delivery delivery) {
-    Map<String, String> properties = delivery.unwrap(Message.class).getProperties();
+    Message<?> taken = delivery.unwrap(Message.class);
+    Map<String, String> properties = taken.getProperties();
     return new DeadLetter(
         delivery.message(),
         Integer.parseInt(properties.getOrDefault(Taken.ATTEMPTS, "0")),

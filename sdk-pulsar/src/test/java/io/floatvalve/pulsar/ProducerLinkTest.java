@@ -171,6 +171,7 @@ final class ProducerLinkTest {
 
     @SuppressWarnings("ImmutableEnumChecker") // read alone
     private final Exception cause;
+
     private final String meaning;
 
     Failure(Exception cause, String meaning) {

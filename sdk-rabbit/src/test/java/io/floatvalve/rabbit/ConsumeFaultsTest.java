@@ -1,8 +1,8 @@
 package io.floatvalve.rabbit;
 
 import static io.floatvalve.rabbit.ConsumeRig.LIMIT;
-import static io.floatvalve.rabbit.ConsumeRig.from;
 import static io.floatvalve.rabbit.ConsumeRig.number;
+import static io.floatvalve.rabbit.ConsumeRig.reading;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -62,7 +62,7 @@ class ConsumeFaultsTest {
     Map<Integer, Integer> times = new ConcurrentHashMap<>();
     AtomicInteger handled = new AtomicInteger();
 
-    try (Consumer consumer = rig.messaging.consumer(from(queue).withWorkers(8))) {
+    try (Consumer consumer = rig.messaging.consumer(reading(queue).withWorkers(8))) {
       consumer.handle(
           delivery -> {
             times.merge(number(delivery), 1, Integer::sum);
@@ -96,7 +96,7 @@ class ConsumeFaultsTest {
     rig.publish(queue, 0, 2_000);
     Set<Integer> seen = ConcurrentHashMap.newKeySet();
 
-    try (Consumer consumer = rig.messaging.consumer(from(queue).withWorkers(4))) {
+    try (Consumer consumer = rig.messaging.consumer(reading(queue).withWorkers(4))) {
       consumer.handle(
           delivery -> {
             seen.add(number(delivery));
@@ -124,7 +124,7 @@ class ConsumeFaultsTest {
     rig.publish(queue, 0, 10);
     Set<Integer> seen = ConcurrentHashMap.newKeySet();
 
-    try (Consumer consumer = rig.messaging.consumer(from(queue))) {
+    try (Consumer consumer = rig.messaging.consumer(reading(queue))) {
       consumer.handle(
           delivery -> {
             seen.add(number(delivery));
@@ -152,8 +152,8 @@ class ConsumeFaultsTest {
     try (ConsumeRig other = new ConsumeRig(node);
         Consumer consumer =
             rig.messaging.consumer(
-                from(queue).withNative(ConsumeSettings.defaults().withExclusive(true)))) {
-      try (Consumer first = other.messaging.consumer(from(queue))) {
+                reading(queue).withNative(ConsumeSettings.defaults().withExclusive(true)))) {
+      try (Consumer first = other.messaging.consumer(reading(queue))) {
         first.handle(
             delivery -> {
               gone.await(60, TimeUnit.SECONDS);

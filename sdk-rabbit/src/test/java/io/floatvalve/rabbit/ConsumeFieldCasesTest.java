@@ -1,8 +1,8 @@
 package io.floatvalve.rabbit;
 
 import static io.floatvalve.rabbit.ConsumeRig.LIMIT;
-import static io.floatvalve.rabbit.ConsumeRig.from;
 import static io.floatvalve.rabbit.ConsumeRig.number;
+import static io.floatvalve.rabbit.ConsumeRig.reading;
 import static io.floatvalve.rabbit.ConsumeRig.text;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -82,7 +82,7 @@ class ConsumeFieldCasesTest {
     String queue = rig.queue("classic");
     rig.publish(queue, 0, 5_000);
 
-    try (Consumer consumer = rig.messaging.consumer(from(queue).withWorkers(4))) {
+    try (Consumer consumer = rig.messaging.consumer(reading(queue).withWorkers(4))) {
       consumer.handle(delivery -> Settlement.accept());
       await().atMost(LIMIT).until(() -> consumer.status().accepted() == 5_000);
     }
@@ -103,7 +103,7 @@ class ConsumeFieldCasesTest {
 
     try (PullConsumer consumer =
         rig.messaging.pullConsumer(
-            from(queue).withMaxUnsettled(10).withPermits(PermitPolicy.fixed(20)))) {
+            reading(queue).withMaxUnsettled(10).withPermits(PermitPolicy.fixed(20)))) {
       for (int i = 0; i < 10; i++) {
         assertThat(consumer.receive(LIMIT)).isPresent();
       }
@@ -116,7 +116,7 @@ class ConsumeFieldCasesTest {
     }
     assertThat(tap.methods("basic.qos"))
         .isNotEmpty()
-        .allMatch(each -> !each.arguments().get("prefetch-count").equals("0"));
+        .allMatch(each -> !"0".equals(each.arguments().get("prefetch-count")));
   }
 
   @Test
@@ -126,7 +126,8 @@ class ConsumeFieldCasesTest {
     rig.publish(queue, 0, 6_000);
     Set<Integer> handled = ConcurrentHashMap.newKeySet();
     Consumer consumer =
-        rig.messaging.consumer(from(queue).withWorkers(2).withPermits(PermitPolicy.fixed(3_000)));
+        rig.messaging.consumer(
+            reading(queue).withWorkers(2).withPermits(PermitPolicy.fixed(3_000)));
     consumer.handle(
         delivery -> {
           handled.add(number(delivery));
@@ -159,7 +160,7 @@ class ConsumeFieldCasesTest {
     String queue = rig.queue("classic");
     rig.publish(queue, 0, 5);
 
-    try (PullConsumer consumer = rig.messaging.pullConsumer(from(queue))) {
+    try (PullConsumer consumer = rig.messaging.pullConsumer(reading(queue))) {
       List<Delivery> before = new ArrayList<>();
       for (int i = 0; i < 5; i++) {
         before.add(consumer.receive(LIMIT).orElseThrow());
@@ -193,7 +194,8 @@ class ConsumeFieldCasesTest {
       slow.publish(queue, 0, 3);
       Set<Integer> done = ConcurrentHashMap.newKeySet();
       CountDownLatch first = new CountDownLatch(1);
-      try (Consumer consumer = slow.messaging.consumer(from(queue).withOrdering(Ordering.TOTAL))) {
+      try (Consumer consumer =
+          slow.messaging.consumer(reading(queue).withOrdering(Ordering.TOTAL))) {
         consumer.handle(
             delivery -> {
               if (number(delivery) == 0 && !delivery.redelivered()) {
@@ -232,7 +234,7 @@ class ConsumeFieldCasesTest {
       Map<Integer, Integer> times = new ConcurrentHashMap<>();
       try (Consumer consumer =
           rig.messaging.consumer(
-              from(queue)
+              reading(queue)
                   .withWorkers(1)
                   .withMaxAttempts(3)
                   .withRetryDelays(List.of(Duration.ofMillis(50)))
@@ -257,7 +259,8 @@ class ConsumeFieldCasesTest {
     rig.publish(queue, 0, 1_000);
     Map<Integer, Integer> started = new ConcurrentHashMap<>();
     try (Consumer consumer =
-        rig.messaging.consumer(from(queue).withWorkers(4).withPermits(PermitPolicy.fixed(200)))) {
+        rig.messaging.consumer(
+            reading(queue).withWorkers(4).withPermits(PermitPolicy.fixed(200)))) {
       consumer.handle(
           delivery -> {
             started.merge(number(delivery), 1, Integer::sum);
@@ -284,11 +287,12 @@ class ConsumeFieldCasesTest {
     List<String> shared = List.of(rig.queue("classic"), rig.queue("classic"));
     List<Consumer> consumers = new ArrayList<>();
     for (String each : shared) {
-      consumers.add(rig.messaging.consumer(from(each)));
+      consumers.add(rig.messaging.consumer(reading(each)));
     }
     consumers.add(
         rig.messaging.consumer(
-            from(own).withNative(ConsumeSettings.defaults().withTopology(Topology.exclusive()))));
+            reading(own)
+                .withNative(ConsumeSettings.defaults().withTopology(Topology.exclusive()))));
     Set<Integer> seen = ConcurrentHashMap.newKeySet();
     for (Consumer each : consumers) {
       each.handle(
@@ -335,7 +339,7 @@ class ConsumeFieldCasesTest {
     rig.publish(queue, 0, 1);
     Map<Integer, Integer> times = new ConcurrentHashMap<>();
 
-    try (Consumer consumer = rig.messaging.consumer(from(queue).withWorkers(1))) {
+    try (Consumer consumer = rig.messaging.consumer(reading(queue).withWorkers(1))) {
       consumer.handle(
           delivery -> {
             times.merge(number(delivery), 1, Integer::sum);
@@ -358,7 +362,7 @@ class ConsumeFieldCasesTest {
             "classic", Map.of("x-dead-letter-exchange", "", "x-dead-letter-routing-key", dead));
     rig.publish(queue, 0, 2);
     ConsumerSettings settings =
-        from(queue).withNative(ConsumeSettings.defaults().withRetryQueues(false));
+        reading(queue).withNative(ConsumeSettings.defaults().withRetryQueues(false));
 
     try (PullConsumer consumer = rig.messaging.pullConsumer(settings)) {
       Delivery first = consumer.receive(LIMIT).orElseThrow();

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /** A node with queues, and messaging over it. */
 final class ConsumeRig implements AutoCloseable {
@@ -76,7 +77,7 @@ final class ConsumeRig implements AutoCloseable {
         });
   }
 
-  void publish(String queue, BasicProperties properties, byte[] body) throws Exception {
+  void publish(String queue, @Nullable BasicProperties properties, byte[] body) throws Exception {
     broker.plainly(
         channel -> {
           channel.confirmSelect();
@@ -128,7 +129,7 @@ final class ConsumeRig implements AutoCloseable {
     return Integer.parseInt(text(delivery.message().payload()));
   }
 
-  static ConsumerSettings from(String queue) {
+  static ConsumerSettings reading(String queue) {
     return ConsumerSettings.from(Address.queue(queue));
   }
 

@@ -90,11 +90,11 @@ final class ConsumedRabbit implements ConsumedBroker {
     Map<String, Object> headers = properties.getHeaders();
     return new DeadLetter(
         PropertyMap.toMessage(properties, body),
-        ((Number) headers.get("x-floatvalve-attempts")).intValue(),
-        headers.get("x-floatvalve-reason").toString(),
+        headers.get("x-floatvalve-attempts") instanceof Number attempts ? attempts.intValue() : 0,
+        String.valueOf(headers.get("x-floatvalve-reason")),
         headers.get("x-floatvalve-failed-at") instanceof Date date
             ? date.toInstant()
-            : Instant.parse(headers.get("x-floatvalve-failed-at").toString()));
+            : Instant.parse(String.valueOf(headers.get("x-floatvalve-failed-at"))));
   }
 
   @Override

@@ -13,6 +13,7 @@ import io.floatvalve.testkit.RabbitNode;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -132,7 +133,7 @@ class ResizeTest {
 
     assertThat(link.observe().window()).isEqualTo(held - 1 - 10);
     for (int i = 0; i < held; i++) {
-      Received received = link.poll();
+      Received received = Objects.requireNonNull(link.poll());
       assertThat(ConsumeRig.text(received.message().payload())).isEqualTo("" + i);
       link.ack(received);
     }

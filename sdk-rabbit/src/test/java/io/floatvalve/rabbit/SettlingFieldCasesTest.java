@@ -22,13 +22,13 @@ import io.floatvalve.testkit.WireTap;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -147,7 +147,7 @@ class SettlingFieldCasesTest {
   void rk14_anExclusiveQueueThatIsStillLocked_isTriedAgain_andHoldsUpNoOther() throws Exception {
     List<String> queues = List.of(queue("rk14", "classic"), queue("rk14", "quorum"), own("rk14"));
     Queue<Event> events = new ConcurrentLinkedQueue<>();
-    Map<String, AtomicInteger> handled = new ConcurrentHashMap<>();
+    Map<String, AtomicInteger> handled = new HashMap<>();
     try (FaultProxy proxy = broker.openProxy();
         Messaging messaging =
             Messaging.over(

@@ -8,6 +8,7 @@ import io.floatvalve.rabbit.Unsettled.Words;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -156,7 +157,7 @@ class UnsettledTest {
     assertThat(unsettled.unsent()).isZero();
   }
 
-  private void hear(TreeMap<Long, String> broker, boolean singly) {
+  private void hear(NavigableMap<Long, String> broker, boolean singly) {
     for (String said : told(singly)) {
       long tag = Long.parseLong(said.substring(said.lastIndexOf(' ') + 1));
       String kind = said.substring(0, said.lastIndexOf(' '));
