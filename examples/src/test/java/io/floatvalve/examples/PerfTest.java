@@ -12,6 +12,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -85,9 +86,8 @@ class PerfTest {
     assertThat(said.path("checks")).isNotEmpty().allMatch(check -> check.path("ok").asBoolean());
     Map<String, Histogram> log = new ReadBack(run).totals();
     for (String stage : new String[] {"due-confirmed", "sent-confirmed", "due-handled"}) {
-      Histogram whole = log.get("perf." + stage);
+      Histogram whole = Objects.requireNonNull(log.get("perf." + stage), stage);
       String name = stage.replace('-', '_');
-      assertThat(whole).as(stage).isNotNull();
       assertThat(whole.getTotalCount()).isEqualTo(said.at("/figures/" + name + "_count").asLong());
       for (String[] each : new String[][] {{"50", "p50"}, {"99", "p99"}, {"100", "max"}}) {
         assertThat(whole.getValueAtPercentile(Double.parseDouble(each[0])) / 1e3)

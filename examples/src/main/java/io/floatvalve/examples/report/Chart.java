@@ -24,7 +24,17 @@ final class Chart {
     NINES
   }
 
-  private record Series(String name, double[] x, double[] y) {}
+  private static final class Series {
+    final String name;
+    final double[] x;
+    final double[] y;
+
+    Series(String name, double[] x, double[] y) {
+      this.name = name;
+      this.x = x;
+      this.y = y;
+    }
+  }
 
   private final String title;
   private final String xUnit;
@@ -116,7 +126,7 @@ final class Chart {
             .append(i + 1)
             .append("\" x1=\"1\" y1=\"4\" x2=\"23\"")
             .append(" y2=\"4\"/></svg>")
-            .append(Html.text(series.get(i).name()))
+            .append(Html.text(series.get(i).name))
             .append("</li>");
       }
       html.append("</ul>\n");
@@ -151,11 +161,11 @@ final class Chart {
       double lowY = Double.MAX_VALUE;
       double highY = -Double.MAX_VALUE;
       for (Series each : series) {
-        for (int i = 0; i < each.x().length; i++) {
-          lowX = Math.min(lowX, at(xScale, each.x()[i]));
-          highX = Math.max(highX, at(xScale, each.x()[i]));
-          lowY = Math.min(lowY, at(yScale, each.y()[i]));
-          highY = Math.max(highY, at(yScale, each.y()[i]));
+        for (int i = 0; i < each.x.length; i++) {
+          lowX = Math.min(lowX, at(xScale, each.x[i]));
+          highX = Math.max(highX, at(xScale, each.x[i]));
+          lowY = Math.min(lowY, at(yScale, each.y[i]));
+          highY = Math.max(highY, at(yScale, each.y[i]));
         }
       }
       leastX = xScale == Scale.LOG ? lowX - 0.05 : Math.min(0, lowX);
@@ -235,22 +245,22 @@ final class Chart {
     }
 
     private void draw(StringBuilder svg, Series of, int number) {
-      if (joined && of.x().length > 1) {
+      if (joined && of.x.length > 1) {
         svg.append("<polyline class=\"line c").append(number).append("\" points=\"");
-        for (int i = 0; i < of.x().length; i++) {
-          svg.append(String.format(Locale.ROOT, "%.1f,%.1f ", x(of.x()[i]), y(of.y()[i])));
+        for (int i = 0; i < of.x.length; i++) {
+          svg.append(String.format(Locale.ROOT, "%.1f,%.1f ", x(of.x[i]), y(of.y[i])));
         }
         svg.append("\"/>\n");
       }
-      if (!joined || !labels.isEmpty() || of.x().length <= MOST_DOTS) {
-        for (int i = 0; i < of.x().length; i++) {
+      if (!joined || !labels.isEmpty() || of.x.length <= MOST_DOTS) {
+        for (int i = 0; i < of.x.length; i++) {
           svg.append(
               String.format(
                   Locale.ROOT,
                   "<circle class=\"dot c%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"/>%n",
                   number,
-                  x(of.x()[i]),
-                  y(of.y()[i]),
+                  x(of.x[i]),
+                  y(of.y[i]),
                   labels.isEmpty() ? "1.8" : "4"));
         }
       }

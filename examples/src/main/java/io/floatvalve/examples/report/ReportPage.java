@@ -411,11 +411,13 @@ public final class ReportPage {
           html.append("<tr><td>")
               .append(Html.text(STAGES.getOrDefault(stage, stage)))
               .append("<td>")
-              .append(count(histogram.getTotalCount()));
+              .append(count((double) histogram.getTotalCount()));
           for (double p : new double[] {50, 90, 99, 99.9}) {
-            html.append("<td>").append(Html.millis(histogram.getValueAtPercentile(p)));
+            html.append("<td>").append(Html.millis((double) histogram.getValueAtPercentile(p)));
           }
-          html.append("<td>").append(Html.millis(histogram.getMaxValue())).append("</tr>\n");
+          html.append("<td>")
+              .append(Html.millis((double) histogram.getMaxValue()))
+              .append("</tr>\n");
         });
     html.append("</table></div>\n</figure>\n");
   }

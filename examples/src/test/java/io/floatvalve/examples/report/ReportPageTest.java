@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.HdrHistogram.Histogram;
@@ -26,16 +27,15 @@ class ReportPageTest {
   void figuresOfThePage_areThoseOfTheLog_andOfTheRunFile() throws IOException {
     String page = page(1);
     Map<String, Histogram> totals = new ReadBack(folder).totals();
-    Histogram whole = totals.get("perf.due-handled");
+    Histogram whole = Objects.requireNonNull(totals.get("perf.due-handled"));
     double p99 = RunFile.read(folder).at("/loads/0/figures/due_handled_p99_us").asDouble();
 
-    assertThat(whole).isNotNull();
     assertThat(whole.getTotalCount()).isEqualTo(SampleRun.SECONDS * SampleRun.RATE);
     assertThat(whole.getValueAtPercentile(99) / 1e3).isEqualTo(p99);
     assertThat(page)
         .contains(
             "<td>due until handled, end to end<td>60,000<td>"
-                + Html.millis(whole.getValueAtPercentile(50)))
+                + Html.millis((double) whole.getValueAtPercentile(50)))
         .contains("<b>" + Html.millis(p99 * 1e3) + "</b> p99 ms end to end");
   }
 
@@ -70,8 +70,8 @@ class ReportPageTest {
       assertThat(box.find()).isTrue();
       Matcher points = Pattern.compile("points=\"([^\"]*)\"").matcher(svg);
       while (points.find()) {
-        for (String point : points.group(1).strip().split(" ")) {
-          String[] xy = point.split(",");
+        for (String point : points.group(1).strip().split(" ", -1)) {
+          String[] xy = point.split(",", -1);
           assertThat(Double.parseDouble(xy[0])).isBetween(0.0, Double.valueOf(box.group(1)));
           assertThat(Double.parseDouble(xy[1])).isBetween(0.0, Double.valueOf(box.group(2)));
         }

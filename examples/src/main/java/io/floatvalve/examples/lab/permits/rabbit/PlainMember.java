@@ -25,7 +25,15 @@ final class PlainMember implements Member {
   private final AtomicInteger inHandlers = new AtomicInteger();
   private volatile boolean closed;
 
-  private record Arrived(long tag, byte[] body) {}
+  private static final class Arrived {
+    final long tag;
+    final byte[] body;
+
+    Arrived(long tag, byte[] body) {
+      this.tag = tag;
+      this.body = body;
+    }
+  }
 
   PlainMember(Connection connection, String queue, int prefetch, int workers, Work work)
       throws IOException {
@@ -56,10 +64,10 @@ final class PlainMember implements Member {
       while (!closed) {
         Arrived next = arrived.take();
         inHandlers.incrementAndGet();
-        bytes.addAndGet(-next.body().length);
-        work.on(Bench.number(next.body()));
+        bytes.addAndGet(-next.body.length);
+        work.on(Bench.number(next.body));
         inHandlers.decrementAndGet();
-        channel.basicAck(next.tag(), false);
+        channel.basicAck(next.tag, false);
       }
     } catch (IOException | RuntimeException | InterruptedException e) {
       // It is being closed.
