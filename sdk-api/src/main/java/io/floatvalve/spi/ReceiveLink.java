@@ -133,6 +133,10 @@ public interface ReceiveLink {
    * Ends delivery: asks the broker for no more and waits until nothing more comes on its own, for
    * at most the timeout. What came meanwhile can be polled and given back; acknowledging works as
    * before. Calling it again does nothing.
+   *
+   * <p>Where asking for no more would itself bring messages back out of order (a quorum queue that
+   * is cancelled), more may come until the link is closed; it is left alone then, and closing gives
+   * it back.
    */
   void stop(Duration timeout);
 

@@ -28,6 +28,14 @@ final class Feeds {
    * it is tried again once messages have come. A classic queue has nothing on its way, and where a
    * queue is known to be one there is nothing to wait for.
    *
+   * For the same reason nothing is cancelled when delivery is to end, unless the queue is known to
+   * be one that has nothing on its way: what comes is left alone, and all that is not settled goes
+   * back, in order, by the end of the channel. Before that end comes the cancel after all, once as
+   * much is outstanding as may be. For a quorum queue keeps acknowledgements back in the channel's
+   * process while 32 commands of the channel are under way in its log, and forgets them when the
+   * channel ends. A cancel is answered when all those commands are through, and by then it has sent
+   * on what it kept.
+   *
    * A queue with a single active consumer gives the second one nothing, and a classic one of 3.10
    * breaks when the active one is cancelled for it. So the old one is only cancelled when the new
    * one was seen to get something. If it gets nothing while the old one gets more than could have
@@ -134,6 +142,16 @@ final class Feeds {
   /** Whether a smaller prefetch is wanted and nothing is done about it yet. */
   boolean isShrinkingLater() {
     return !busy && old == null && resizable && wanted < prefetch();
+  }
+
+  /** Whether a cancel is safe at any time: nothing is on its way, or nothing has to come back. */
+  boolean isCancellable() {
+    return plan.classic() || plan.stream();
+  }
+
+  /** Whether the broker may send nothing before something is settled. */
+  boolean isFull() {
+    return live().stream().allMatch(Feeds::isFull);
   }
 
   /** Whether some acknowledgements are held. */
@@ -317,7 +335,10 @@ final class Feeds {
     return null;
   }
 
-  /** Cancels all, and waits for that; what comes until then has arrived. Without the lock. */
+  /**
+   * Changes nothing any more, and cancels all where that is safe, and waits for that; what comes
+   * until then has arrived. Without the lock.
+   */
   void stop(Duration timeout) {
     long deadline = System.nanoTime() + timeout.toNanos();
     synchronized (lock) {
@@ -334,12 +355,16 @@ final class Feeds {
         millis = (deadline - System.nanoTime()) / 1_000_000;
       }
     }
+    if (!isCancellable()) {
+      return;
+    }
     Threads.join(
         Threads.start("floatvalve-rabbit-cancel", this::cancelAll),
         Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
   }
 
-  private void cancelAll() {
+  /** Cancels all. Waits for the broker, without the lock. */
+  void cancelAll() {
     List<Feed> live;
     synchronized (lock) {
       live = live();

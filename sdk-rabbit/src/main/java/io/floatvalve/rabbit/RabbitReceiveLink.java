@@ -31,6 +31,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private static final Duration RESIZE_EVERY = Duration.ofMillis(500);
   private static final double RESIZE_BY = 0.25;
   private static final Duration PATIENCE = Duration.ofMillis(500);
+  private static final long QUIET_NANOS = 200_000_000L;
 
   /*
    * A queue with a delivery limit (20 unless told otherwise on RabbitMQ 4) counts what is given back
@@ -61,6 +62,8 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private boolean writing; // guarded by lock: collected and not yet written
   private boolean stopped; // guarded by lock
   private boolean gone; // guarded by lock
+  private boolean ending; // guarded by lock: who closes waits until nothing is on its way
+  private long stirredNanos = System.nanoTime() - QUIET_NANOS; // guarded by lock: last told or came
   private int permits; // guarded by lock; 0 before the first window
   private int wanted; // guarded by lock: the prefetch for them
   private boolean stream; // guarded by lock: told, or seen by what came
@@ -161,6 +164,10 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
         nextOffset = taken.streamOffset() + 1;
       }
       feeds.arrived(by);
+      stirredNanos = taken.arrivedNanos();
+      if (ending) {
+        lock.notifyAll();
+      }
       weigh(body.length);
       long again = feeds.lookAgain();
       if (again != AckWriter.NEVER) {
@@ -257,6 +264,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   private void want(int prefetch) {
     wanted = prefetch;
+    stirredNanos = System.nanoTime();
     feeds.want(prefetch);
   }
 
@@ -302,8 +310,8 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   @Override
   public void giveBack(List<Received> messages) {
     synchronized (lock) {
-      if (gone || stream || !traits.givesBack()) {
-        return; // closing gives them back
+      if (isGivenBackByClosing()) {
+        return;
       }
       for (Received each : messages) {
         unsettled.giveBack((Taken) each);
@@ -315,7 +323,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   @Override
   public int giveBackWaiting(int keep) {
     synchronized (lock) {
-      if (gone || stream || !traits.givesBack() || (!stopped && feeds.isShrinkingLater())) {
+      if (isGivenBackByClosing() || (!stopped && feeds.isShrinkingLater())) {
         return 0; // in the last case they would be back at once
       }
       ArrayDeque<Taken> kept = new ArrayDeque<>();
@@ -335,6 +343,11 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       dueAt(0);
       return back;
     }
+  }
+
+  /** Whether the end of the channel gives back what is not settled, and no word of ours does. */
+  private boolean isGivenBackByClosing() {
+    return gone || stream || !traits.givesBack() || (stopped && !feeds.isCancellable());
   }
 
   @Override
@@ -397,6 +410,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       hurry = false;
       unsettled.tell(all, words);
       writing = words.count() > 0;
+      if (writing) {
+        stirredNanos = System.nanoTime();
+      }
       feeds.look(acks.now());
       if (unsettled.unsent() > 0) {
         dueAt(acks.now() + ackDelayNanos);
@@ -479,6 +495,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     long deadline = System.nanoTime() + timeout.toNanos();
     herald.end();
     flush(timeout);
+    boolean cancels = isToBeCancelled(deadline);
     if (!leave()) {
       return;
     }
@@ -489,8 +506,45 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
             trunk.wire().cut();
           }
         });
-    Thread closer = Threads.start("floatvalve-rabbit-close", () -> Trunk.abort(channel));
+    Thread closer =
+        Threads.start(
+            "floatvalve-rabbit-close",
+            () -> {
+              if (cancels) {
+                feeds.cancelAll();
+              }
+              Trunk.abort(channel);
+            });
     Threads.join(closer, Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
+  }
+
+  /**
+   * Waits until the broker can have nothing on its way to us, or nothing has stirred for a while.
+   *
+   * @return whether a cancel is to come before the end of the channel; not where it could bring
+   *     something back out of order, and that matters
+   */
+  private boolean isToBeCancelled(long deadline) {
+    synchronized (lock) {
+      if (stream || feeds.isCancellable()) {
+        return false;
+      }
+      ending = true;
+      while (!gone && !feeds.isFull()) {
+        long now = System.nanoTime();
+        long nanos = Math.min(deadline - now, stirredNanos + QUIET_NANOS - now);
+        if (nanos <= 0) {
+          break;
+        }
+        try {
+          lock.wait(nanos / 1_000_000 + 1);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          break;
+        }
+      }
+      return request.ordering() == Ordering.NONE || feeds.isFull();
+    }
   }
 
   /** On the client's reader: the queue is gone, or has moved. */

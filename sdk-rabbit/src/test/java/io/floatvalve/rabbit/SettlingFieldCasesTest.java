@@ -143,6 +143,31 @@ class SettlingFieldCasesTest {
     awaitReady(queue, 0);
   }
 
+  /**
+   * A quorum queue keeps acknowledgements back while many commands of a channel are under way, and
+   * forgets them when the channel ends: as many as can be told one by one, right before the end.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {200, 1_000})
+  void rk13_closingAfterManySingleAcknowledgements_losesNone(int published) throws Exception {
+    String queue = queue("rk13-single", "quorum");
+    publish(queue, published);
+    try (Messaging messaging = Messaging.over(RabbitBroker.connect(node.uri()));
+        PullConsumer consumer =
+            messaging.pullConsumer(
+                ConsumerSettings.from(Address.queue(queue)).withMaxUnsettled(200))) {
+      List<Delivery> deliveries = new ArrayList<>();
+      while (deliveries.size() < 200) {
+        deliveries.add(consumer.receive(LIMIT).orElseThrow());
+      }
+      for (int i = 1; i < 200; i += 2) {
+        assertThat(deliveries.get(i).accept()).isEqualTo(Answer.ACCEPTED);
+      }
+    }
+
+    awaitReady(queue, published - 100);
+  }
+
   @Test
   void rk14_anExclusiveQueueThatIsStillLocked_isTriedAgain_andHoldsUpNoOther() throws Exception {
     List<String> queues = List.of(queue("rk14", "classic"), queue("rk14", "quorum"), own("rk14"));
