@@ -1455,9 +1455,11 @@ public abstract class ConsumerContract {
     if (ordering == Ordering.TOTAL) {
       assertThat(all).containsExactlyElementsOf(inOrder);
     }
-    assertThat(rest).as("in the order of the broker").isSubsetOf(inOrder);
-    assertThat(rest)
-        .containsExactlyElementsOf(inOrder.stream().filter(Set.copyOf(rest)::contains).toList());
+    if (ordering != Ordering.NONE) { // else nothing is promised of what is given back
+      assertThat(rest)
+          .as("in the order of the broker")
+          .containsExactlyElementsOf(inOrder.stream().filter(Set.copyOf(rest)::contains).toList());
+    }
   }
 
   @Test
@@ -1578,7 +1580,7 @@ public abstract class ConsumerContract {
     assertThat(consumer.status().stale()).isEqualTo(2);
     assertSumsToZero(consumer.status());
     awaitLeft(50);
-    assertThat(rest(50)).containsExactlyElementsOf(Handled.names("m", 0, 50));
+    assertThat(rest(50)).containsExactlyInAnyOrderElementsOf(Handled.names("m", 0, 50));
     assertThat(interrupted).isFalse();
     go.countDown();
     until(() -> handled.returned() == 2);
