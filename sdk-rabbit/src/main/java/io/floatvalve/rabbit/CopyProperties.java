@@ -62,13 +62,12 @@ final class CopyProperties {
     return switch (name) {
       case "CC",
           "BCC",
-          "x-death",
           "x-delivery-count",
           "x-acquired-count",
           "x-stream-offset",
           "x-delay" ->
           true;
-      default -> name.startsWith("x-first-death-") || name.startsWith("x-last-death-");
+      default -> PropertyMap.isOfDeath(name);
     };
   }
 

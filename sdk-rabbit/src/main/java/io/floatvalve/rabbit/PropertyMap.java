@@ -223,7 +223,8 @@ final class PropertyMap {
 
   /**
    * Returns the message that a broker gave us. What no {@link Message} can hold, such as a header
-   * without a value, is left out.
+   * without a value, is left out; and so are the broker's notes on its death where it is one of our
+   * copies, which died in a retry queue of ours. A copy carries no older ones.
    */
   static Message toMessage(BasicProperties properties, byte[] body) {
     Message.Builder message =
@@ -244,9 +245,22 @@ final class PropertyMap {
     }
     Map<String, Object> headers = properties.getHeaders();
     if (headers != null) {
-      headers.forEach((name, value) -> header(message, name, value));
+      boolean copy = headers.containsKey(ATTEMPTS);
+      headers.forEach(
+          (name, value) -> {
+            if (!copy || !isOfDeath(name)) {
+              header(message, name, value);
+            }
+          });
     }
     return message.build();
+  }
+
+  /** Whether this is a header by which the broker says where a message died before. */
+  static boolean isOfDeath(String name) {
+    return name.equals("x-death")
+        || name.startsWith("x-first-death-")
+        || name.startsWith("x-last-death-");
   }
 
   private static void header(Message.Builder message, String name, @Nullable Object value) {

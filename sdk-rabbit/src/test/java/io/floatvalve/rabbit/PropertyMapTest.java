@@ -224,6 +224,21 @@ class PropertyMapTest {
     assertThat(refused).isBetween(100, 2_900);
   }
 
+  @Test
+  void notesOnADeath_areLeftOutOfOurCopies_andStayElsewhere() {
+    Map<String, Object> headers = new HashMap<>();
+    headers.put("colour", "red");
+    headers.put("x-death", List.of(Map.of("queue", "orders.retry.200ms")));
+    headers.put("x-first-death-queue", "orders.retry.200ms");
+    headers.put("x-last-death-reason", "expired");
+    BasicProperties theirs = new BasicProperties.Builder().headers(headers).build();
+
+    assertThat(PropertyMap.toMessage(theirs, BODY).headers()).isEqualTo(headers);
+    headers.put(PropertyMap.ATTEMPTS, 1);
+    BasicProperties ours = new BasicProperties.Builder().headers(headers).build();
+    assertThat(PropertyMap.toMessage(ours, BODY).headers()).isEqualTo(Map.of("colour", "red"));
+  }
+
   private static Object value(Random random, int depth) {
     return switch (random.nextInt(depth > 0 ? 13 : 11)) {
       case 0 -> "ß".repeat(random.nextInt(600));
