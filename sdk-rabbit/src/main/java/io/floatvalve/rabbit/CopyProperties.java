@@ -60,14 +60,8 @@ final class CopyProperties {
 
   private static boolean isForTheBroker(String name) {
     return switch (name) {
-      case "CC",
-          "BCC",
-          "x-delivery-count",
-          "x-acquired-count",
-          "x-stream-offset",
-          "x-delay" ->
-          true;
-      default -> PropertyMap.isOfDeath(name);
+      case "CC", "BCC", "x-stream-offset", "x-delay" -> true;
+      default -> PropertyMap.isOfDeath(name) || PropertyMap.isCount(name);
     };
   }
 

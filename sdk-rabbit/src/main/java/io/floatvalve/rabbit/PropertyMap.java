@@ -224,7 +224,8 @@ final class PropertyMap {
   /**
    * Returns the message that a broker gave us. What no {@link Message} can hold, such as a header
    * without a value, is left out; and so are the broker's notes on its death where it is one of our
-   * copies, which died in a retry queue of ours. A copy carries no older ones.
+   * copies, which died in a retry queue of ours. A copy carries no older ones. How often the broker
+   * delivered it is the delivery's to tell, and no header.
    */
   static Message toMessage(BasicProperties properties, byte[] body) {
     Message.Builder message =
@@ -263,9 +264,14 @@ final class PropertyMap {
         || name.startsWith("x-last-death-");
   }
 
+  /** Whether this is a header in which a quorum queue counts deliveries. */
+  static boolean isCount(String name) {
+    return name.equals(Taken.DELIVERY_COUNT) || name.equals("x-acquired-count");
+  }
+
   private static void header(Message.Builder message, String name, @Nullable Object value) {
     Object ours = fromAmqp(value);
-    if (name.isEmpty() || ours == null) {
+    if (name.isEmpty() || ours == null || isCount(name)) {
       return;
     }
     if (name.equals(KEY)) {

@@ -225,6 +225,17 @@ class PropertyMapTest {
   }
 
   @Test
+  void whatAQuorumQueueCounts_isNoHeaderOfTheMessage() {
+    Map<String, Object> headers =
+        Map.of("colour", "red", "x-delivery-count", 3L, "x-acquired-count", 4L);
+
+    Message message =
+        PropertyMap.toMessage(new BasicProperties.Builder().headers(headers).build(), BODY);
+
+    assertThat(message.headers()).isEqualTo(Map.of("colour", "red"));
+  }
+
+  @Test
   void notesOnADeath_areLeftOutOfOurCopies_andStayElsewhere() {
     Map<String, Object> headers = new HashMap<>();
     headers.put("colour", "red");
