@@ -11,6 +11,7 @@ import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.Queues;
 import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.model.Address;
+import io.floatvalve.rabbit.RabbitBroker;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -62,7 +63,8 @@ final class RabbitGround implements Ground {
         .withWorkers(checked.workers())
         .withOrdering(checked.ordering())
         .withPermits(checked.permits())
-        .withCloseTimeout(checked.closeTimeout());
+        .withCloseTimeout(checked.closeTimeout())
+        .withNative(RabbitBroker.ConsumeSettings.defaults().withRetryQueues(false)); // none needed
   }
 
   @Override

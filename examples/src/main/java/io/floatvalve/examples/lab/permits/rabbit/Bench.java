@@ -12,6 +12,7 @@ import io.floatvalve.examples.cli.Queues;
 import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Address;
+import io.floatvalve.rabbit.RabbitBroker;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -134,9 +135,11 @@ final class Bench implements AutoCloseable {
 
   // Consumers
 
-  /** Returns settings with our defaults. */
+  /** Returns settings with our defaults, but for the retry queues, which would be left behind. */
   static ConsumerSettings sdk(String queue) {
-    return ConsumerSettings.from(Address.queue(queue)).withPermits(PermitPolicy.adaptive());
+    return ConsumerSettings.from(Address.queue(queue))
+        .withPermits(PermitPolicy.adaptive())
+        .withNative(RabbitBroker.ConsumeSettings.defaults().withRetryQueues(false));
   }
 
   /** Opens a plain consumer with this prefetch, or ours for {@link #ADAPTIVE}. */
