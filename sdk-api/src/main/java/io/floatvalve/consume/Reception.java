@@ -629,7 +629,9 @@ final class Reception {
         }
         Duration delay = settlement.delay();
         Duration wait = delay == null ? settings.delayAfter(t.attempt()) : delay;
-        if (!ordered && by.link().traits().copies()) {
+        if (!ordered
+            && by.link().traits().copies()
+            && wait.compareTo(by.link().longestDelay()) <= 0) {
           copy(t, new Copy(false, t.attempt(), wait, reason, Instant.now()));
         } else {
           yield retryInPlace(t, wait);

@@ -122,6 +122,14 @@ public interface ReceiveLink {
   void copy(Received original, Copy copy, CopyDone done);
 
   /**
+   * Returns the longest delay that a {@link #copy} keeps; after a longer one the engine waits
+   * itself. The same for as long as it lives, does not wait.
+   */
+  default Duration longestDelay() {
+    return Duration.ofDays(1);
+  }
+
+  /**
    * Waits until all acknowledgements so far are on the wire, and confirmed by the broker where
    * receipts were asked for.
    *
@@ -200,8 +208,9 @@ public interface ReceiveLink {
    *
    * @param deadLetter whether it goes to the dead letters, else it is to be handled again
    * @param attempts how often the message was handled so far, at least 1
-   * @param delay after which it may be handled again, at least; zero for dead letters. Where only
-   *     steps are possible the next longer one of the request's {@code retryDelays}, or the longest
+   * @param delay after which it may be handled again, at least; zero for dead letters; at most
+   *     {@link #longestDelay}. Where only steps are possible the next longer one of the request's
+   *     {@code retryDelays}
    * @param reason why, in words; may be long: cut where it would not fit
    * @param at when the last attempt failed
    */

@@ -377,6 +377,11 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
                     failure == null ? null : "copy to " + to + ": " + Failures.detail(failure)));
   }
 
+  @Override
+  public Duration longestDelay() {
+    return retries == null ? Duration.ZERO : retries.longest();
+  }
+
   /** Has what is settled told at this time at the latest. The lock is held. */
   private void dueAt(long nanos) {
     if (nanos < dueNanos) {

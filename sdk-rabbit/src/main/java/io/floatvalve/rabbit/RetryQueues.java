@@ -27,9 +27,18 @@ record RetryQueues(String source, List<Duration> steps, Map<String, Object> argu
     return new RetryQueues(source, List.copyOf(steps), Map.copyOf(arguments));
   }
 
-  /** Returns the queue for a delay: of the next longer step, or of the longest. */
+  /** Returns the longest delay that one of them keeps; zero if there is none. */
+  Duration longest() {
+    return steps.isEmpty() ? Duration.ZERO : steps.get(steps.size() - 1);
+  }
+
+  /**
+   * Returns the queue for a delay, of the next longer step.
+   *
+   * @param delay at most {@link #longest}
+   */
   String queue(Duration delay) {
-    if (delay.isZero() || steps.isEmpty()) {
+    if (delay.isZero()) {
       return source;
     }
     for (Duration step : steps) {
@@ -37,7 +46,8 @@ record RetryQueues(String source, List<Duration> steps, Map<String, Object> argu
         return name(step);
       }
     }
-    return name(steps.get(steps.size() - 1));
+    throw new IllegalArgumentException(
+        delay + " is longer than the longest step of " + this); // it would come too soon
   }
 
   String name(Duration step) {

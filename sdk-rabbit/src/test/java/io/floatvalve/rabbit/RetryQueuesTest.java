@@ -1,6 +1,7 @@
 package io.floatvalve.rabbit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Envelope;
@@ -20,13 +21,17 @@ class RetryQueuesTest {
           Map.of("x-queue-type", "quorum"));
 
   @Test
-  void delay_goesToTheNextLongerStep_orToTheLongest() {
+  void delay_goesToTheNextLongerStep_andNeverToAShorterOne() {
     assertThat(queues.steps()).containsExactly(Duration.ofMillis(200), Duration.ofSeconds(5));
     assertThat(queues.queue(Duration.ZERO)).isEqualTo("orders");
     assertThat(queues.queue(Duration.ofMillis(1))).isEqualTo("orders.retry.200ms");
     assertThat(queues.queue(Duration.ofMillis(200))).isEqualTo("orders.retry.200ms");
     assertThat(queues.queue(Duration.ofMillis(201))).isEqualTo("orders.retry.5000ms");
-    assertThat(queues.queue(Duration.ofHours(1))).isEqualTo("orders.retry.5000ms");
+    assertThat(queues.longest()).isEqualTo(Duration.ofSeconds(5));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> queues.queue(Duration.ofMillis(5_001)))
+        .withMessageContaining("PT5.001S");
+    assertThat(RetryQueues.of("q", List.of(Duration.ZERO), Map.of()).longest()).isZero();
   }
 
   @Test

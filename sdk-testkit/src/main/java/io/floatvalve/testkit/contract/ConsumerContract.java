@@ -586,6 +586,32 @@ public abstract class ConsumerContract {
   }
 
   @Test
+  void retryAfter_longerThanAllRetryDelays_comesNoSooner() throws Exception {
+    Duration delay = Duration.ofMillis(1_200);
+    rig.publish("m", 1);
+    Handled handled = new Handled();
+    AtomicLong settled = new AtomicLong();
+    Consumer consumer =
+        rig.consumer(settings -> settings.withRetryDelays(List.of(Duration.ofMillis(100))));
+    consumer.handle(
+        handled.by(
+            delivery -> {
+              if (delivery.attempt() == 1) {
+                settled.set(System.nanoTime());
+                return Settlement.retryAfter(delay);
+              }
+              return Settlement.accept();
+            }));
+
+    until(() -> consumer.status().accepted() == 1);
+
+    assertThat(handled.calls()).extracting(Call::attempt).containsExactly(1, 2);
+    assertThat(Duration.ofNanos(handled.calls().get(1).beganNanos() - settled.get()))
+        .isBetween(delay, LIMIT);
+    assertAllSettled(consumer);
+  }
+
+  @Test
   void retry_withoutAnOrder_holdsUpNobody() throws Exception {
     rig.publish("m", 50);
     Handled handled = new Handled();
