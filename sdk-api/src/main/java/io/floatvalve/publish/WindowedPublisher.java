@@ -82,6 +82,9 @@ final class WindowedPublisher implements Publisher {
   private int decisionWaiters;
   private boolean onTurn;
   private boolean hurry; // somebody waits for what is sent in this turn, perhaps
+  private boolean chaining; // what is decided now is completed together
+  private @Nullable Pending chainHead;
+  private @Nullable Pending chainTail;
   private long expiredTo;
   private int attempt;
   private String flowReason = "";
@@ -442,9 +445,30 @@ final class WindowedPublisher implements Publisher {
     PublishOutcome all = pending.retries == null ? outcome : pending.retries.all(outcome);
     pending.decide(all);
     outcomes.count(all.verdict());
-    side.completions().add(pending);
+    if (chaining) {
+      if (chainTail == null) {
+        chainHead = pending;
+      } else {
+        chainTail.next = pending;
+      }
+      chainTail = pending;
+    } else {
+      side.completions().add(pending);
+    }
     if (decisionWaiters > 0) {
       decision.signalAll();
+    }
+  }
+
+  /** Queues the completions of what one answer decided. Holds the lock. */
+  private void completeChain() {
+    chaining = false;
+    Pending first = chainHead;
+    Pending last = chainTail;
+    if (first != null && last != null) {
+      chainHead = null;
+      chainTail = null;
+      side.completions().add(first, last);
     }
   }
 
@@ -558,6 +582,7 @@ final class WindowedPublisher implements Publisher {
         if (sequence > newest || sequence < (upTo ? 0 : 1)) {
           strayAnswers++; // nothing was sent under that tag
         } else if (upTo) {
+          chaining = true;
           long last = sequence == 0 ? newest : sequence;
           long s = window.oldest();
           Pending pending = window.settleOldest(last);
@@ -579,6 +604,43 @@ final class WindowedPublisher implements Publisher {
         resize(now, open - window.size(), latencyNanos);
         wake = takeTurn();
       } finally {
+        completeChain();
+        lock.unlock();
+      }
+      if (wake) {
+        side.sender().ready(WindowedPublisher.this);
+      }
+    }
+
+    @Override
+    public void confirmed(long[] sequences, Object[] receipts, int count) {
+      long now = System.nanoTime();
+      boolean wake;
+      lock.lock();
+      try {
+        if (current != this) {
+          staleAnswers += count;
+          return;
+        }
+        answered = true;
+        int open = window.size();
+        double latencyNanos = 0;
+        chaining = true;
+        for (int i = 0; i < count; i++) {
+          long sequence = sequences[i];
+          boolean sent = sequence >= 1 && sequence < window.next();
+          Pending pending = sent ? window.settle(sequence) : null;
+          if (pending == null) {
+            strayAnswers++;
+          } else {
+            answer(sequence, pending, now, receipts[i], null, true);
+            latencyNanos += now - pending.sentNanos;
+          }
+        }
+        resize(now, open - window.size(), latencyNanos);
+        wake = takeTurn();
+      } finally {
+        completeChain();
         lock.unlock();
       }
       if (wake) {
