@@ -138,8 +138,10 @@ final class ProducerLink implements PublishLink {
           listener.confirmed(sequence, false, id);
         }
       } else if (sentMillis < producer.getLastDisconnectedTimestamp()) {
+        tell();
         listener.confirmed(sequence, false, id);
       } else {
+        tell();
         listener.unclear(
             sequence, "the broker took it for a duplicate: its sequence id is not above the last");
       }
