@@ -78,6 +78,20 @@ public interface PublishLink {
     void confirmed(long sequence, boolean upTo, @Nullable Object receipt);
 
     /**
+     * The broker took charge of several messages, which are told of together because that costs
+     * less than one by one.
+     *
+     * @param sequences as sent, in the order of the answers; kept by the caller
+     * @param receipts the broker's name for each of them; kept by the caller
+     * @param count how many there are, from the beginning of both
+     */
+    default void confirmed(long[] sequences, Object[] receipts, int count) {
+      for (int i = 0; i < count; i++) {
+        confirmed(sequences[i], false, receipts[i]);
+      }
+    }
+
+    /**
      * The broker refused a message.
      *
      * @param sequence as sent; 0 with {@code upTo} means all that were sent
