@@ -238,6 +238,7 @@ final class WindowedPublisher implements Publisher {
   /** Queues a publish, or says why not. */
   private @Nullable NotSent queue(Pending pending, long maxBlockNanos) {
     boolean wake;
+    boolean here;
     lock.lock();
     try {
       NotSent refused = await(pending, maxBlockNanos);
@@ -250,10 +251,13 @@ final class WindowedPublisher implements Publisher {
       pending.queuedNanos = System.nanoTime(); // what it waited for room counts for maxBlock alone
       queue.add(pending);
       wake = takeTurn();
+      here = wake && current != null && current.link().sendsAtOnce();
     } finally {
       release();
     }
-    if (wake) {
+    if (here) {
+      side.sender().sendHere(this);
+    } else if (wake) {
       side.sender().ready(this);
     }
     return null;

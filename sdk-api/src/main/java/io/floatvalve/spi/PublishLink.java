@@ -30,6 +30,15 @@ public interface PublishLink {
    */
   void send(long sequence, Message message) throws Exception;
 
+  /**
+   * Whether {@link #send} and {@link #flush} never wait for the network nor for the broker. Then
+   * they are also called on the threads that publish, still by one thread at a time, which saves
+   * each message a change of thread. Always the same answer.
+   */
+  default boolean sendsAtOnce() {
+    return false;
+  }
+
   /** Makes sure that all that was sent is on its way; called after a run of sends. */
   void flush() throws Exception;
 

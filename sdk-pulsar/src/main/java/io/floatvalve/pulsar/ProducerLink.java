@@ -107,6 +107,12 @@ final class ProducerLink implements PublishLink {
             .whenComplete((id, failure) -> answered(sequence, sentMillis, id, failure));
   }
 
+  /** The client writes on threads of its own, and refuses rather than waits when it is full. */
+  @Override
+  public boolean sendsAtOnce() {
+    return true;
+  }
+
   /** Nothing to do: what is kept back goes when its time is over, or with {@link #hurry}. */
   @Override
   public void flush() {}
