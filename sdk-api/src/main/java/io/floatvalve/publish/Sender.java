@@ -10,7 +10,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The one thread that writes to a connection's socket. Publishers that have something to send take
- * turns, some messages each.
+ * turns, some messages each. Where a link never waits for the network, callers send themselves, and
+ * this thread only what waited for room in the window.
  */
 final class Sender {
   private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
@@ -55,16 +56,24 @@ final class Sender {
       if (turn == null) {
         return;
       }
-      boolean more;
-      try {
-        more = turn.pump();
-      } catch (Throwable e) { // a fault of ours: other publishers go on
-        LOG.error("sending failed at {}", turn, e);
-        more = turn.sendingFailed(e);
-      }
-      if (more) {
-        ready(turn);
-      }
+      sendHere(turn);
+    }
+  }
+
+  /**
+   * Gives a publisher its turn on the calling thread: this one, or any where its link never waits
+   * for the network. What is left then waits for its next turn here.
+   */
+  void sendHere(WindowedPublisher turn) {
+    boolean more;
+    try {
+      more = turn.pump();
+    } catch (Throwable e) { // a fault of ours: other publishers go on
+      LOG.error("sending failed at {}", turn, e);
+      more = turn.sendingFailed(e);
+    }
+    if (more) {
+      ready(turn);
     }
   }
 

@@ -83,6 +83,9 @@ final class WindowedPublisher implements Publisher {
   private Pending.@Nullable Waiter toWake; // by `release`
   private boolean onTurn;
   private boolean hurry; // somebody waits for what is sent in this turn, perhaps
+  private boolean chaining; // what is decided now is completed together
+  private @Nullable Pending chainHead;
+  private @Nullable Pending chainTail;
   private long expiredTo;
   private int attempt;
   private String flowReason = "";
@@ -235,6 +238,7 @@ final class WindowedPublisher implements Publisher {
   /** Queues a publish, or says why not. */
   private @Nullable NotSent queue(Pending pending, long maxBlockNanos) {
     boolean wake;
+    boolean here;
     lock.lock();
     try {
       NotSent refused = await(pending, maxBlockNanos);
@@ -247,10 +251,13 @@ final class WindowedPublisher implements Publisher {
       pending.queuedNanos = System.nanoTime(); // what it waited for room counts for maxBlock alone
       queue.add(pending);
       wake = takeTurn();
+      here = wake && current != null && current.link().sendsAtOnce();
     } finally {
       release();
     }
-    if (wake) {
+    if (here) {
+      side.sender().sendHere(this);
+    } else if (wake) {
       side.sender().ready(this);
     }
     return null;
@@ -512,10 +519,34 @@ final class WindowedPublisher implements Publisher {
       toWake = waiter;
     }
     if (!pending.leftToWaiter) {
-      side.completions().add(pending);
+      complete(pending);
     }
     if (decisionWaiters > 0) {
       decision.signalAll();
+    }
+  }
+
+  private void complete(Pending pending) { // holds the lock
+    if (!chaining) {
+      side.completions().add(pending);
+    } else if (chainTail == null) {
+      chainHead = pending;
+      chainTail = pending;
+    } else {
+      chainTail.next = pending;
+      chainTail = pending;
+    }
+  }
+
+  /** Queues the completions of what one answer decided. Holds the lock. */
+  private void completeChain() {
+    chaining = false;
+    Pending first = chainHead;
+    Pending last = chainTail;
+    if (first != null && last != null) {
+      chainHead = null;
+      chainTail = null;
+      side.completions().add(first, last);
     }
   }
 
@@ -601,6 +632,7 @@ final class WindowedPublisher implements Publisher {
         if (sequence > newest || sequence < (upTo ? 0 : 1)) {
           strayAnswers++; // nothing was sent under that tag
         } else if (upTo) {
+          chaining = true;
           long last = sequence == 0 ? newest : sequence;
           long s = window.oldest();
           Pending pending = window.settleOldest(last);
@@ -622,6 +654,43 @@ final class WindowedPublisher implements Publisher {
         resize(now, open - window.size(), latencyNanos);
         wake = takeTurn();
       } finally {
+        completeChain();
+        release();
+      }
+      if (wake) {
+        side.sender().ready(WindowedPublisher.this);
+      }
+    }
+
+    @Override
+    public void confirmed(long[] sequences, Object[] receipts, int count) {
+      long now = System.nanoTime();
+      boolean wake;
+      lock.lock();
+      try {
+        if (current != this) {
+          staleAnswers += count;
+          return;
+        }
+        answered = true;
+        int open = window.size();
+        double latencyNanos = 0;
+        chaining = true;
+        for (int i = 0; i < count; i++) {
+          long sequence = sequences[i];
+          boolean sent = sequence >= 1 && sequence < window.next();
+          Pending pending = sent ? window.settle(sequence) : null;
+          if (pending == null) {
+            strayAnswers++;
+          } else {
+            answer(sequence, pending, now, receipts[i], null, true);
+            latencyNanos += now - pending.sentNanos;
+          }
+        }
+        resize(now, open - window.size(), latencyNanos);
+        wake = takeTurn();
+      } finally {
+        completeChain();
         release();
       }
       if (wake) {

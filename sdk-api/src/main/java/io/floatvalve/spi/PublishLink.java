@@ -30,6 +30,15 @@ public interface PublishLink {
    */
   void send(long sequence, Message message) throws Exception;
 
+  /**
+   * Whether {@link #send} and {@link #flush} never wait for the network nor for the broker. Then
+   * they are also called on the threads that publish, still by one thread at a time, which saves
+   * each message a change of thread. Always the same answer.
+   */
+  default boolean sendsAtOnce() {
+    return false;
+  }
+
   /** Makes sure that all that was sent is on its way; called after a run of sends. */
   void flush() throws Exception;
 
@@ -76,6 +85,20 @@ public interface PublishLink {
      * @param receipt the broker's name for the message, or null where the sequence is all there is
      */
     void confirmed(long sequence, boolean upTo, @Nullable Object receipt);
+
+    /**
+     * The broker took charge of several messages, which are told of together because that costs
+     * less than one by one.
+     *
+     * @param sequences as sent, in the order of the answers; kept by the caller
+     * @param receipts the broker's name for each of them; kept by the caller
+     * @param count how many there are, from the beginning of both
+     */
+    default void confirmed(long[] sequences, Object[] receipts, int count) {
+      for (int i = 0; i < count; i++) {
+        confirmed(sequences[i], false, receipts[i]);
+      }
+    }
 
     /**
      * The broker refused a message.

@@ -787,8 +787,10 @@ class WindowedPublisherTest {
     link.listener.confirmed(1, false, null);
     broker.confirmAtOnce = true;
 
+    // With continuations of their own, so that it is not for the waiting thread to complete them.
     for (int i = 0; i < 50; i++) {
-      assertThat(outcome(publisher.publish(text("next"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+      assertThat(outcome(publisher.publish(text("next")).thenApply(o -> o)).verdict())
+          .isEqualTo(Verdict.CONFIRMED);
     }
     assertThat(stuck).isNotDone();
     await().until(() -> events.stream().anyMatch(e -> e instanceof Event.CallbackStuck));

@@ -3,6 +3,7 @@ package io.floatvalve.pulsar;
 import io.floatvalve.model.Message;
 import io.floatvalve.spi.PublishLink;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -34,12 +35,18 @@ final class ProducerLink implements PublishLink {
    *   broker refuses     the first may be stored: unclear      refused
    *   client refuses     the first may be stored: unclear      not sent
    *
+   * The answers to a batch come one by one, as fast as the client's thread can tell them, and it
+   * does not say which is the last. Passed on like that, each would meet the engine's lock, and wait
+   * there for its sender and its callers. So they are gathered and told of together by the ticker's
+   * thread; all else that is told comes after what was gathered.
+   *
    * The client says of a connection only whether it is there and when it was last lost, so it is
    * asked again and again.
    */
   private static final Logger LOG = LoggerFactory.getLogger(ProducerLink.class);
   private static final long WATCH_MILLIS = 50;
   private static final long LAST_WORDS_MILLIS = 50;
+  private static final int LUMP = 64;
   private static final long GIVE_UP_IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final long GIVE_UP_NANOS = TimeUnit.SECONDS.toNanos(60);
 
@@ -51,6 +58,15 @@ final class ProducerLink implements PublishLink {
   private final Future<?> watching;
   private final AtomicBoolean lost = new AtomicBoolean();
   private final AtomicLong answered = new AtomicLong();
+  private final Object telling = new Object(); // taken before the next
+  private final Object gathering = new Object();
+  private long[] sequences = new long[LUMP]; // guarded by gathering, as the next three
+  private Object[] receipts = new Object[LUMP];
+  private int gathered;
+  private boolean due;
+  private long[] toldSequences = new long[LUMP]; // guarded by telling
+  private @Nullable Object[] toldReceipts = new Object[LUMP]; // guarded by telling
+  private final Runnable tell = this::tell;
   private volatile long sent;
   private volatile boolean closed;
   private boolean connected = true; // of the ticker's, as below
@@ -91,6 +107,12 @@ final class ProducerLink implements PublishLink {
             .whenComplete((id, failure) -> answered(sequence, sentMillis, id, failure));
   }
 
+  /** The client writes on threads of its own, and refuses rather than waits when it is full. */
+  @Override
+  public boolean sendsAtOnce() {
+    return true;
+  }
+
   /** Nothing to do: what is kept back goes when its time is over, or with {@link #hurry}. */
   @Override
   public void flush() {}
@@ -113,17 +135,70 @@ final class ProducerLink implements PublishLink {
     }
     try {
       if (failure != null || id == null) {
+        tell();
         failed(sequence, mayHaveArrived(sentMillis), Failures.cause(failure));
       } else if (!namesNoPlace(id)) {
-        listener.confirmed(sequence, false, id);
+        if (batching) {
+          gather(sequence, id);
+        } else {
+          listener.confirmed(sequence, false, id);
+        }
       } else if (sentMillis < producer.getLastDisconnectedTimestamp()) {
+        tell();
         listener.confirmed(sequence, false, id);
       } else {
+        tell();
         listener.unclear(
             sequence, "the broker took it for a duplicate: its sequence id is not above the last");
       }
     } catch (Throwable e) {
       LOG.error("a fault of ours, on hearing of message {}", sequence, e);
+    }
+  }
+
+  private void gather(long sequence, MessageId id) {
+    boolean wake;
+    synchronized (gathering) {
+      if (gathered == sequences.length) {
+        sequences = Arrays.copyOf(sequences, 2 * gathered);
+        receipts = Arrays.copyOf(receipts, 2 * gathered);
+      }
+      sequences[gathered] = sequence;
+      receipts[gathered] = id;
+      gathered++;
+      wake = !due;
+      due = true;
+    }
+    if (wake) {
+      try {
+        ticker.execute(tell);
+      } catch (RejectedExecutionException e) { // the broker is being closed
+        tell();
+      }
+    }
+  }
+
+  /** Tells of what was gathered. */
+  private void tell() {
+    synchronized (telling) {
+      long[] known;
+      Object[] names;
+      int count;
+      synchronized (gathering) {
+        due = false;
+        count = gathered;
+        gathered = 0;
+        known = sequences;
+        names = receipts;
+        sequences = toldSequences;
+        receipts = toldReceipts;
+      }
+      toldSequences = known;
+      toldReceipts = names;
+      if (count > 0 && !closed) {
+        listener.confirmed(known, names, count);
+      }
+      Arrays.fill(toldReceipts, 0, count, null);
     }
   }
 
@@ -212,6 +287,7 @@ final class ProducerLink implements PublishLink {
 
   private void lose(String words) {
     if (!closed && lost.compareAndSet(false, true)) {
+      tell();
       closed = true;
       listener.lost(false, words);
       var unused = end();
