@@ -38,6 +38,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -80,11 +81,20 @@ class ConsumeFieldCasesTest {
   @Test
   void rk01_changedPrefetch_isTheBrokersToo() throws Exception {
     String queue = rig.queue("classic");
-    rig.publish(queue, 0, 5_000);
+    AtomicInteger published = new AtomicInteger();
 
     try (Consumer consumer = rig.messaging.consumer(reading(queue).withWorkers(4))) {
       consumer.handle(delivery -> Settlement.accept());
-      await().atMost(LIMIT).until(() -> consumer.status().accepted() == 5_000);
+      // As many as it takes: a fast machine is through with a few thousand before a change is due.
+      await()
+          .atMost(LIMIT)
+          .until(
+              () -> {
+                int from = published.getAndAdd(1_000);
+                rig.publish(queue, from, from + 1_000);
+                return tap.methods("basic.consume").size() > 1;
+              });
+      await().atMost(LIMIT).until(() -> consumer.status().accepted() == published.get());
     }
 
     List<Integer> said =
