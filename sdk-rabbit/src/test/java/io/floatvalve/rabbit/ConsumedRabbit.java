@@ -97,6 +97,12 @@ final class ConsumedRabbit implements ConsumedBroker {
             : Instant.parse(String.valueOf(headers.get("x-floatvalve-failed-at"))));
   }
 
+  /** A quorum queue on 3.10 mostly does, and at times does not. */
+  @Override
+  public boolean keepsOrderAcrossLoss() {
+    return !type.equals("quorum");
+  }
+
   @Override
   public int largestAckBatch() {
     return 32; // with the few permits and workers of the contract

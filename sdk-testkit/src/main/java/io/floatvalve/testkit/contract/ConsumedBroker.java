@@ -60,6 +60,14 @@ public interface ConsumedBroker extends AutoCloseable {
    */
   int largestAckBatch();
 
+  /**
+   * Whether a consumer that comes back after a lost connection is given what it had not
+   * acknowledged before anything that lies behind it.
+   */
+  default boolean keepsOrderAcrossLoss() {
+    return true;
+  }
+
   /** Ends the broker as a power cut would; returns when it is gone. */
   void kill();
 

@@ -144,7 +144,9 @@ public abstract class ConsumerFaultContract {
     handled.assertRepeatsWereRedelivered();
     if (ordering != Ordering.NONE) {
       handled.assertNoKeyBesideItself();
-      handled.assertFirstInOrder();
+      if (broker.keepsOrderAcrossLoss()) {
+        handled.assertFirstInOrder();
+      }
     }
     if (ordering == Ordering.TOTAL) {
       assertThat(handled.mostAtATime()).isEqualTo(1);
@@ -356,9 +358,11 @@ public abstract class ConsumerFaultContract {
               assertThat(status.accepted()).as("%s", status).isGreaterThanOrEqualTo(200);
               assertThat(status.rejected()).as("%s", status).isGreaterThanOrEqualTo(200);
               assertThat(status.settling()).as("%s", status).isZero();
-              assertThat(broker.deadLetters(rig.deadLetters))
-                  .extracting(letter -> Handled.names(List.of(letter.message())))
-                  .hasSizeGreaterThanOrEqualTo(200);
+              List<Message> letters = // what comes again after a cut may be copied again
+                  broker.deadLetters(rig.deadLetters).stream()
+                      .map(ConsumedBroker.DeadLetter::message)
+                      .toList();
+              assertThat(Handled.names(letters)).hasSize(200);
             });
     assertThat(consumer.drain(LIMIT)).isZero();
     consumer.close();
