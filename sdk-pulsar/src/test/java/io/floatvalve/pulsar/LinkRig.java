@@ -12,7 +12,9 @@ import io.floatvalve.testkit.PulsarTap;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
@@ -34,7 +36,7 @@ final class LinkRig implements AutoCloseable {
   final FaultProxy proxy;
   final PulsarBroker broker;
   final Heard heard = new Heard();
-  private static @Nullable PulsarClient shared; // closing one takes seconds
+  private static final Map<String, PulsarClient> PLAIN = new HashMap<>(); // closing takes seconds
   private final PulsarClient plain;
   private final List<ReceiveLink> links = new ArrayList<>();
 
@@ -50,10 +52,11 @@ final class LinkRig implements AutoCloseable {
   }
 
   static synchronized PulsarClient plain(PulsarNode node) throws IOException {
-    PulsarClient known = shared;
+    String url = node.serviceUrl(); // some tests have a node of their own
+    PulsarClient known = PLAIN.get(url);
     if (known == null) {
-      known = PulsarClient.builder().serviceUrl(node.serviceUrl()).build();
-      shared = known;
+      known = PulsarClient.builder().serviceUrl(url).build();
+      PLAIN.put(url, known);
     }
     return known;
   }
