@@ -673,7 +673,7 @@ public abstract class ConsumerContract {
   }
 
   private void failsForEver(Failure failure, Ordering ordering) throws Exception {
-    List<Message> messages = Handled.messages("m", 0, 20);
+    List<Message> messages = Handled.messages("body", 0, 20);
     rig.publish(messages);
     Instant begun = Instant.now();
     Handled handled = new Handled();
@@ -684,7 +684,7 @@ public abstract class ConsumerContract {
     consumer.handle(
         handled.by(
             delivery -> {
-              if (!Handled.text(delivery).equals("m-7")) {
+              if (!Handled.text(delivery).equals("body-7")) {
                 return Settlement.accept();
               }
               ended.put(delivery.attempt(), System.nanoTime());
@@ -694,7 +694,7 @@ public abstract class ConsumerContract {
     until(() -> consumer.status().accepted() == 19 && consumer.status().rejected() == 1);
 
     handled.assertNothingMissing(messages);
-    List<Call> calls = handled.calls("m-7");
+    List<Call> calls = handled.calls("body-7");
     assertThat(calls).extracting(Call::attempt).containsExactly(1, 2, 3, 4);
     assertThat(handled.begun()).isEqualTo(23);
     for (int attempt = 1; attempt < 4; attempt++) {
@@ -709,7 +709,7 @@ public abstract class ConsumerContract {
         .singleElement()
         .satisfies(
             letter -> {
-              assertThat(Handled.names(List.of(letter.message()))).containsExactly("m-7");
+              assertThat(Handled.names(List.of(letter.message()))).containsExactly("body-7");
               assertThat(letter.attempts()).isEqualTo(4);
               assertThat(letter.reason()).contains(reason);
               // some brokers keep times to the second
@@ -721,7 +721,7 @@ public abstract class ConsumerContract {
             event -> {
               assertThat(event.attempts()).isEqualTo(4);
               assertThat(event.reason()).contains(reason);
-              assertThat(event.message()).isNotBlank().doesNotContain("m-7");
+              assertThat(event.message()).isNotBlank().doesNotContain("body-7");
             });
     assertThat(rig.events(Event.HandlerError.class)).hasSize(failure == Failure.ERROR ? 4 : 0);
     assertAllSettled(consumer);
