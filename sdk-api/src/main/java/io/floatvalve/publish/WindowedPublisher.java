@@ -83,9 +83,8 @@ final class WindowedPublisher implements Publisher {
   private Pending.@Nullable Waiter toWake; // by `release`
   private boolean onTurn;
   private boolean hurry; // somebody waits for what is sent in this turn, perhaps
-  private boolean chaining; // what is decided now is completed together
-  private @Nullable Pending chainHead;
-  private @Nullable Pending chainTail;
+  private @Nullable Pending decidedFirst; // to be completed, linked by `next`; by `release`
+  private @Nullable Pending decidedLast;
   private long expiredTo;
   private int attempt;
   private String flowReason = "";
@@ -142,8 +141,15 @@ final class WindowedPublisher implements Publisher {
     return side.completions();
   }
 
-  /** Leaves the lock, and wakes those who wait for what was decided under it. */
+  /** Leaves the lock: has what was decided under it completed, and wakes those who wait for it. */
   private void release() {
+    Pending first = decidedFirst;
+    Pending last = decidedLast;
+    if (first != null && last != null) {
+      decidedFirst = null;
+      decidedLast = null;
+      side.completions().add(first, last);
+    }
     Pending.Waiter waiter = toWake;
     toWake = null;
     lock.unlock();
@@ -519,34 +525,16 @@ final class WindowedPublisher implements Publisher {
       toWake = waiter;
     }
     if (!pending.leftToWaiter) {
-      complete(pending);
+      Pending last = decidedLast;
+      if (last == null) {
+        decidedFirst = pending;
+      } else {
+        last.next = pending;
+      }
+      decidedLast = pending;
     }
     if (decisionWaiters > 0) {
       decision.signalAll();
-    }
-  }
-
-  private void complete(Pending pending) { // holds the lock
-    if (!chaining) {
-      side.completions().add(pending);
-    } else if (chainTail == null) {
-      chainHead = pending;
-      chainTail = pending;
-    } else {
-      chainTail.next = pending;
-      chainTail = pending;
-    }
-  }
-
-  /** Queues the completions of what one answer decided. Holds the lock. */
-  private void completeChain() {
-    chaining = false;
-    Pending first = chainHead;
-    Pending last = chainTail;
-    if (first != null && last != null) {
-      chainHead = null;
-      chainTail = null;
-      side.completions().add(first, last);
     }
   }
 
@@ -632,7 +620,6 @@ final class WindowedPublisher implements Publisher {
         if (sequence > newest || sequence < (upTo ? 0 : 1)) {
           strayAnswers++; // nothing was sent under that tag
         } else if (upTo) {
-          chaining = true;
           long last = sequence == 0 ? newest : sequence;
           long s = window.oldest();
           Pending pending = window.settleOldest(last);
@@ -654,7 +641,6 @@ final class WindowedPublisher implements Publisher {
         resize(now, open - window.size(), latencyNanos);
         wake = takeTurn();
       } finally {
-        completeChain();
         release();
       }
       if (wake) {
@@ -675,7 +661,6 @@ final class WindowedPublisher implements Publisher {
         answered = true;
         int open = window.size();
         double latencyNanos = 0;
-        chaining = true;
         for (int i = 0; i < count; i++) {
           long sequence = sequences[i];
           boolean sent = sequence >= 1 && sequence < window.next();
@@ -690,7 +675,6 @@ final class WindowedPublisher implements Publisher {
         resize(now, open - window.size(), latencyNanos);
         wake = takeTurn();
       } finally {
-        completeChain();
         release();
       }
       if (wake) {
