@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 
 /** Figures of both sides for one case, run by run, and the rows that they make. */
 final class Figures {
@@ -66,7 +67,8 @@ final class Figures {
     OUT.printf("%-42s %-20s %-24s %-24s %s%n", of, name, plain, ours, ratio);
   }
 
-  private static String ratio(List<Double> plain, List<Double> ours) {
+  /** Returns the ratio of ours to theirs: its median, least and most; nothing if it has none. */
+  static String ratio(List<Double> plain, List<Double> ours) {
     if (plain.isEmpty() || plain.size() != ours.size() || plain.contains(0.0)) {
       return "";
     }
@@ -81,6 +83,12 @@ final class Figures {
         ratios[ratios.length / 2],
         ratios[0],
         ratios[ratios.length - 1]);
+  }
+
+  /** Returns the median of a figure of some runs. */
+  static <R> double median(List<R> runs, ToDoubleFunction<R> figure) {
+    double[] values = runs.stream().mapToDouble(figure).sorted().toArray();
+    return values[values.length / 2];
   }
 
   private static String text(List<Double> values) {

@@ -4,8 +4,6 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
-import com.sun.management.OperatingSystemMXBean;
-import com.sun.management.ThreadMXBean;
 import io.floatvalve.Messaging;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
@@ -15,10 +13,8 @@ import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.rabbit.RabbitBroker;
 import io.floatvalve.testkit.RabbitNode;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -61,13 +57,6 @@ public final class PublishLoad implements Callable<Integer> {
 
   @Option(names = "--queues", split = ",", defaultValue = "classic,quorum")
   private String[] queues = {};
-
-  /** What one run measured. */
-  private record Run(double rate, double cpuMicros, double allocated) {}
-
-  private interface Load {
-    void publish(int count) throws Exception;
-  }
 
   /** Runs it. */
   public static void main(String[] args) {
@@ -112,7 +101,7 @@ public final class PublishLoad implements Callable<Integer> {
                   .withMaxInFlight(window)
                   .withConfirmTimeout(Duration.ofMinutes(1)));
       byte[] payload = new byte[size];
-      Load ours =
+      PublishRun.Load ours =
           count -> {
             for (int i = 0; i < count; i++) {
               CompletableFuture<PublishOutcome> unused = publisher.publish(Message.of(payload));
@@ -121,13 +110,13 @@ public final class PublishLoad implements Callable<Integer> {
               throw new IllegalStateException("not drained: " + publisher.status());
             }
           };
-      List<Run> control = new ArrayList<>();
-      List<Run> hand = new ArrayList<>();
-      List<Run> sdk = new ArrayList<>();
+      List<PublishRun> control = new ArrayList<>();
+      List<PublishRun> hand = new ArrayList<>();
+      List<PublishRun> sdk = new ArrayList<>();
       for (int i = -warmup; i < pairs; i++) {
-        Run a = run(admin, queue, type, loop);
-        Run b = run(admin, queue, type, ours);
-        Run c = run(admin, queue, type, loop);
+        PublishRun a = run(admin, queue, type, loop);
+        PublishRun b = run(admin, queue, type, ours);
+        PublishRun c = run(admin, queue, type, loop);
         if (i >= 0) {
           hand.add(a);
           sdk.add(b);
@@ -139,11 +128,11 @@ public final class PublishLoad implements Callable<Integer> {
       if (confirmed != (long) (pairs + warmup) * messages) {
         throw new IllegalStateException("not all confirmed: " + publisher.status());
       }
-      row(type, window, "msg/s", hand, sdk, Run::rate);
-      row(type, window, "CPU us/msg", hand, sdk, Run::cpuMicros);
-      row(type, window, "B/msg", hand, sdk, Run::allocated);
-      row(type, window, "A/A msg/s", hand, control, Run::rate);
-      row(type, window, "A/A CPU us/msg", hand, control, Run::cpuMicros);
+      row(type, window, "msg/s", hand, sdk, PublishRun::rate);
+      row(type, window, "CPU us/msg", hand, sdk, PublishRun::cpuMicros);
+      row(type, window, "B/msg", hand, sdk, PublishRun::allocated);
+      row(type, window, "A/A msg/s", hand, control, PublishRun::rate);
+      row(type, window, "A/A CPU us/msg", hand, control, PublishRun::cpuMicros);
       admin.queueDelete(queue);
     }
   }
@@ -152,59 +141,22 @@ public final class PublishLoad implements Callable<Integer> {
       String type,
       int window,
       String what,
-      List<Run> a,
-      List<Run> b,
-      ToDoubleFunction<Run> figure) {
-    double[] ratios = new double[a.size()];
-    for (int i = 0; i < ratios.length; i++) {
-      ratios[i] = figure.applyAsDouble(b.get(i)) / figure.applyAsDouble(a.get(i));
-    }
-    Arrays.sort(ratios);
-    System.out.printf(
-        Locale.ROOT,
-        "%-8s %6d   %-15s %14.1f %15.1f     %.2f [%.2f..%.2f]%n",
-        type,
-        window,
-        what,
-        median(a, figure),
-        median(b, figure),
-        ratios[ratios.length / 2],
-        ratios[0],
-        ratios[ratios.length - 1]);
+      List<PublishRun> a,
+      List<PublishRun> b,
+      ToDoubleFunction<PublishRun> figure) {
+    PublishRun.row(
+        String.format(Locale.ROOT, "%-8s %6d   %-15s", type, window, what), a, b, figure);
   }
 
-  private static double median(List<Run> runs, ToDoubleFunction<Run> figure) {
-    double[] values = runs.stream().mapToDouble(figure).sorted().toArray();
-    return values[values.length / 2];
-  }
-
-  private Run run(Channel admin, String queue, String type, Load load) throws Exception {
+  private PublishRun run(Channel admin, String queue, String type, PublishRun.Load load)
+      throws Exception {
     admin.queueDelete(queue);
     admin.queueDeclare(queue, true, false, false, Map.of("x-queue-type", type));
-    System.gc();
-    OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-    long allocated = allocatedBytes();
-    long cpu = os.getProcessCpuTime();
-    long start = System.nanoTime();
-    load.publish(messages);
-    double nanos = System.nanoTime() - start;
-    return new Run(
-        messages / (nanos / 1e9),
-        (os.getProcessCpuTime() - cpu) / 1e3 / messages,
-        (double) (allocatedBytes() - allocated) / messages);
-  }
-
-  private static long allocatedBytes() {
-    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long sum = 0;
-    for (long bytes : threads.getThreadAllocatedBytes(threads.getAllThreadIds())) {
-      sum += Math.max(0, bytes);
-    }
-    return sum;
+    return PublishRun.of(load, messages);
   }
 
   /** The loop that a careful programmer writes over amqp-client. */
-  private static final class HandWritten implements Load, AutoCloseable {
+  private static final class HandWritten implements PublishRun.Load, AutoCloseable {
     private final Channel channel;
     private final String queue;
     private final int window;

@@ -1,7 +1,5 @@
 package io.floatvalve.benchmarks;
 
-import com.sun.management.OperatingSystemMXBean;
-import com.sun.management.ThreadMXBean;
 import io.floatvalve.Messaging;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
@@ -12,7 +10,6 @@ import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.publish.PublisherStatus.State;
 import io.floatvalve.publish.WindowPolicy;
 import io.floatvalve.pulsar.PulsarBroker;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -77,15 +74,8 @@ public final class PulsarPublishLoad implements Callable<Integer> {
   @Option(names = "--millis", defaultValue = "1500", description = "counted, a run of a window")
   private int millis;
 
-  /** What one run of a pair measured. */
-  private record Run(double rate, double cpuMicros, double allocated) {}
-
   /** What one run of a window measured. */
   private record Seen(double rate, double p50Millis, int window) {}
-
-  private interface Load {
-    void publish(int count) throws Exception;
-  }
 
   /** Runs it. */
   public static void main(String[] args) {
@@ -143,19 +133,19 @@ public final class PulsarPublishLoad implements Callable<Integer> {
     int count = (int) (share * (batched ? 400_000 : 40_000));
     byte[] payload = new byte[size(batched)];
     String topic = rig.topic(1);
-    List<Run> plain = new ArrayList<>();
-    List<Run> sdk = new ArrayList<>();
-    List<Run> control = new ArrayList<>();
+    List<PublishRun> plain = new ArrayList<>();
+    List<PublishRun> sdk = new ArrayList<>();
+    List<PublishRun> control = new ArrayList<>();
     try (Producer<byte[]> producer = plain(rig, topic, batched);
         Publisher publisher = publisher(rig.messaging(), topic, batched, window)) {
-      Load theirs = messages -> publish(producer, payload, messages);
-      Load mine = messages -> publish(publisher, payload, messages);
+      PublishRun.Load theirs = messages -> publish(producer, payload, messages);
+      PublishRun.Load mine = messages -> publish(publisher, payload, messages);
       for (int i = -warmup; i < pairs; i++) {
         // Each second round goes the other way round: whatever drifts meets both alike.
         boolean turned = (i & 1) != 0;
-        Run a = run(turned ? mine : theirs, count);
-        Run b = run(turned ? theirs : mine, count);
-        Run c = run(theirs, count);
+        PublishRun a = PublishRun.of(turned ? mine : theirs, count);
+        PublishRun b = PublishRun.of(turned ? theirs : mine, count);
+        PublishRun c = PublishRun.of(theirs, count);
         if (i >= 0) {
           plain.add(turned ? b : a);
           sdk.add(turned ? a : b);
@@ -172,12 +162,12 @@ public final class PulsarPublishLoad implements Callable<Integer> {
         "%n%s, ours %s:         plain      floatvalve     ratio: median [min..max]%n",
         named(batched),
         named(window));
-    row("msg/s", plain, sdk, Run::rate);
-    row("CPU us/msg", plain, sdk, Run::cpuMicros);
-    row("B/msg", plain, sdk, Run::allocated);
-    row("A/A msg/s", plain, control, Run::rate);
-    row("A/A CPU us/msg", plain, control, Run::cpuMicros);
-    row("A/A B/msg", plain, control, Run::allocated);
+    row("msg/s", plain, sdk, PublishRun::rate);
+    row("CPU us/msg", plain, sdk, PublishRun::cpuMicros);
+    row("B/msg", plain, sdk, PublishRun::allocated);
+    row("A/A msg/s", plain, control, PublishRun::rate);
+    row("A/A CPU us/msg", plain, control, PublishRun::cpuMicros);
+    row("A/A B/msg", plain, control, PublishRun::allocated);
     rig.delete(topic);
   }
 
@@ -223,49 +213,9 @@ public final class PulsarPublishLoad implements Callable<Integer> {
     }
   }
 
-  private static Run run(Load load, int count) throws Exception {
-    System.gc();
-    OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-    long allocated = allocatedBytes();
-    long cpu = os.getProcessCpuTime();
-    long start = System.nanoTime();
-    load.publish(count);
-    double nanos = System.nanoTime() - start;
-    return new Run(
-        count / (nanos / 1e9),
-        (os.getProcessCpuTime() - cpu) / 1e3 / count,
-        (double) (allocatedBytes() - allocated) / count);
-  }
-
-  private static long allocatedBytes() {
-    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long sum = 0;
-    for (long bytes : threads.getThreadAllocatedBytes(threads.getAllThreadIds())) {
-      sum += Math.max(0, bytes);
-    }
-    return sum;
-  }
-
-  private static void row(String what, List<Run> a, List<Run> b, ToDoubleFunction<Run> figure) {
-    double[] ratios = new double[a.size()];
-    for (int i = 0; i < ratios.length; i++) {
-      ratios[i] = figure.applyAsDouble(b.get(i)) / figure.applyAsDouble(a.get(i));
-    }
-    Arrays.sort(ratios);
-    System.out.printf(
-        Locale.ROOT,
-        "  %-16s %14.1f %15.1f     %.2f [%.2f..%.2f]%n",
-        what,
-        median(a, figure),
-        median(b, figure),
-        ratios[ratios.length / 2],
-        ratios[0],
-        ratios[ratios.length - 1]);
-  }
-
-  private static <R> double median(List<R> runs, ToDoubleFunction<R> figure) {
-    double[] values = runs.stream().mapToDouble(figure).sorted().toArray();
-    return values[values.length / 2];
+  private static void row(
+      String what, List<PublishRun> a, List<PublishRun> b, ToDoubleFunction<PublishRun> figure) {
+    PublishRun.row(String.format(Locale.ROOT, "  %-16s", what), a, b, figure);
   }
 
   // ----------------------------------------------------------------------------------- the table
@@ -284,13 +234,13 @@ public final class PulsarPublishLoad implements Callable<Integer> {
     }
     double best = 0;
     for (int window : windows) {
-      best = Math.max(best, median(runs.getOrDefault(window, List.of()), Seen::rate));
+      best = Math.max(best, Figures.median(runs.getOrDefault(window, List.of()), Seen::rate));
     }
     double wanted = Double.NaN;
     for (int window : windows) {
       List<Seen> of = runs.getOrDefault(window, List.of());
-      if (Double.isNaN(wanted) && median(of, Seen::rate) >= REACHED * best) {
-        wanted = 2 * median(of, Seen::p50Millis);
+      if (Double.isNaN(wanted) && Figures.median(of, Seen::rate) >= REACHED * best) {
+        wanted = 2 * Figures.median(of, Seen::p50Millis);
       }
     }
     System.out.printf(
@@ -302,12 +252,12 @@ public final class PulsarPublishLoad implements Callable<Integer> {
           Locale.ROOT,
           "  %-11s %8.0f msg/s [%.0f..%.0f]  x %.2f  p50 %6.1f ms  window %.0f%s%n",
           named(window),
-          median(of, Seen::rate),
+          Figures.median(of, Seen::rate),
           rates[0],
           rates[rates.length - 1],
-          median(of, Seen::rate) / best,
-          median(of, Seen::p50Millis),
-          median(of, Seen::window),
+          Figures.median(of, Seen::rate) / best,
+          Figures.median(of, Seen::p50Millis),
+          Figures.median(of, Seen::window),
           window == ADAPTIVE
               ? String.format(Locale.ROOT, "  (wanted: x %.2f, p50 at most %.1f)", REACHED, wanted)
               : "");

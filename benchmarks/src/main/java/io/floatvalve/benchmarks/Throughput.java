@@ -1,10 +1,7 @@
 package io.floatvalve.benchmarks;
 
-import com.sun.management.OperatingSystemMXBean;
-import com.sun.management.ThreadMXBean;
 import io.floatvalve.benchmarks.Contestant.Side;
 import io.floatvalve.model.Ordering;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 
 /** A handler that does nothing: how fast messages come through. */
@@ -87,26 +84,11 @@ final class Throughput implements ConsumeLoad.Part {
         new Contestant.Plan(
             topic, Ordering.NONE, side == Side.PLAIN ? 1 : WORKERS, () -> progress.mark());
     try (Contestant contestant = rig.open(side, roundTrip > 0, plan)) {
-      System.gc();
-      var os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-      long allocated = allocatedBytes();
-      long cpu = os.getProcessCpuTime();
+      Meter meter = new Meter();
       contestant.start();
       progress.await(LIMIT);
       return new Run(
-          progress.steadyRate(),
-          progress.rate(),
-          (os.getProcessCpuTime() - cpu) / 1e3 / count,
-          (double) (allocatedBytes() - allocated) / count);
+          progress.steadyRate(), progress.rate(), meter.cpuMicros(count), meter.allocated(count));
     }
-  }
-
-  private static long allocatedBytes() {
-    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long sum = 0;
-    for (long bytes : threads.getThreadAllocatedBytes(threads.getAllThreadIds())) {
-      sum += Math.max(0, bytes);
-    }
-    return sum;
   }
 }

@@ -28,7 +28,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.ToDoubleFunction;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -135,9 +134,11 @@ public final class WindowLoad implements Callable<Integer> {
     double best = 0;
     double p50Of50 = Double.NaN;
     for (int window : windows) {
-      best = Math.max(best, median(runs.getOrDefault(window, List.of()), Run::rate));
+      best = Math.max(best, Figures.median(runs.getOrDefault(window, List.of()), Run::rate));
       p50Of50 =
-          window == 50 ? median(runs.getOrDefault(window, List.of()), Run::p50Millis) : p50Of50;
+          window == 50
+              ? Figures.median(runs.getOrDefault(window, List.of()), Run::p50Millis)
+              : p50Of50;
     }
     System.out.printf(
         Locale.ROOT,
@@ -152,12 +153,12 @@ public final class WindowLoad implements Callable<Integer> {
           Locale.ROOT,
           "  %-9s %8.0f msg/s [%.0f..%.0f]  x %.2f  p50 %7.1f ms  window %.0f%s%n",
           window == ADAPTIVE ? "adaptive" : "fixed " + window,
-          median(of, Run::rate),
+          Figures.median(of, Run::rate),
           rates[0],
           rates[rates.length - 1],
-          median(of, Run::rate) / best,
-          median(of, Run::p50Millis),
-          median(of, Run::window),
+          Figures.median(of, Run::rate) / best,
+          Figures.median(of, Run::p50Millis),
+          Figures.median(of, Run::window),
           window == ADAPTIVE
               ? String.format(
                   Locale.ROOT,
@@ -165,11 +166,6 @@ public final class WindowLoad implements Callable<Integer> {
                   rtt == 0 ? 3 * p50Of50 : 2.5 * rtt)
               : "");
     }
-  }
-
-  private static double median(List<Run> runs, ToDoubleFunction<Run> figure) {
-    double[] values = runs.stream().mapToDouble(figure).sorted().toArray();
-    return values[values.length / 2];
   }
 
   private Run run(String type, int size, int rtt, int window) throws Exception {
