@@ -43,7 +43,7 @@ public final class ConfirmsLab implements Callable<Integer> {
       rabbit.describeTo(findings);
       long began = System.nanoTime();
       try (Queues queues = new Queues(rabbit, "floatvalve.lab")) {
-        run(console, new Lab(rabbit, queues, findings, console, quick));
+        run(new Lab(rabbit, queues, findings, console, quick));
       }
       findings.figure("run_s", (System.nanoTime() - began) / 1e9);
       findings.writeTo(common.json());
@@ -56,7 +56,7 @@ public final class ConfirmsLab implements Callable<Integer> {
     }
   }
 
-  private static void run(Console console, Lab lab) throws IOException {
+  private static void run(Lab lab) throws IOException {
     WindowSweep sweep = new WindowSweep(lab);
     LargeBodies large = new LargeBodies(lab);
     MemoryProbe memory = new MemoryProbe(lab);
@@ -66,18 +66,9 @@ public final class ConfirmsLab implements Callable<Integer> {
     memory.run();
     new LossCheck(lab).run();
     new FsyncProbe(lab).run();
-    console.say("");
-    console.say("Throughput and latency of confirms, 100-byte persistent messages");
-    console.say(sweep.table());
-    console.say("");
-    console.say("Large bodies, classic queue, window 100");
-    console.say(large.table());
-    console.say("");
-    console.say("Heap per message in flight, without the payload");
-    console.say(memory.table());
-    console.say("");
-    console.say("Checks");
-    console.say(lab.table());
-    console.say("");
+    lab.show("Throughput and latency of confirms, 100-byte persistent messages", sweep.table());
+    lab.show("Large bodies, classic queue, window 100", large.table());
+    lab.show("Heap per message in flight, without the payload", memory.table());
+    lab.showChecks();
   }
 }

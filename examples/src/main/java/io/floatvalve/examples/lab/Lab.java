@@ -1,8 +1,8 @@
 package io.floatvalve.examples.lab;
 
 import io.floatvalve.Messaging;
-import io.floatvalve.examples.cli.CheckTable;
 import io.floatvalve.examples.cli.Console;
+import io.floatvalve.examples.cli.Experiments;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.Queues;
 import io.floatvalve.examples.cli.RabbitAtHand;
@@ -12,23 +12,16 @@ import io.floatvalve.publish.Publisher;
 import java.time.Duration;
 
 /** What the experiments of a lab share. */
-final class Lab {
+final class Lab extends Experiments {
   private static final double NANOS_PER_MILLI = 1e6;
 
   private final RabbitAtHand rabbit;
   private final Queues queues;
-  private final Findings findings;
-  private final Console console;
-  private final boolean quick;
-  private final CheckTable checks;
 
   Lab(RabbitAtHand rabbit, Queues queues, Findings findings, Console console, boolean quick) {
+    super(findings, console, quick);
     this.rabbit = rabbit;
     this.queues = queues;
-    this.findings = findings;
-    this.console = console;
-    this.quick = quick;
-    this.checks = new CheckTable(findings);
   }
 
   RabbitAtHand rabbit() {
@@ -39,33 +32,15 @@ final class Lab {
     return queues;
   }
 
-  Findings findings() {
-    return findings;
-  }
-
-  /** Returns the first amount, or the second where it has to be quick. */
-  int amount(int usual, int whenQuick) {
-    return quick ? whenQuick : usual;
-  }
-
-  /** Says what is being done. */
-  void doing(String what) {
-    console.progress(what + " ...");
-  }
-
   /** Adds a check to the findings and to the table. */
   void check(
       String id, String experiment, String reference, String expected, String here, boolean ok) {
-    checks.check(id, experiment, reference, expected, here, ok);
+    checks().check(id, experiment, reference, expected, here, ok);
   }
 
   /** Adds to the table something that could not be tried, and why; it is no check. */
   void note(String id, String experiment, String why) {
-    checks.note(id, experiment, why);
-  }
-
-  CheckTable table() {
-    return checks;
+    checks().note(id, experiment, why);
   }
 
   /** Begins messaging without anything in between. */

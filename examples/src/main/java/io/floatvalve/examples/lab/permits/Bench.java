@@ -2,15 +2,14 @@ package io.floatvalve.examples.lab.permits;
 
 import io.floatvalve.Messaging;
 import io.floatvalve.consume.ConsumerSettings;
-import io.floatvalve.examples.cli.CheckTable;
 import io.floatvalve.examples.cli.Console;
+import io.floatvalve.examples.cli.Experiments;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.model.Address;
 import io.floatvalve.pulsar.PulsarBroker;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -18,8 +17,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.apache.pulsar.client.api.ConsumerBuilder;
 import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.Producer;
@@ -29,7 +26,7 @@ import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.SubscriptionType;
 
 /** What the experiments share: a broker, topics with something in them, consumers, checks. */
-final class Bench implements AutoCloseable {
+final class Bench extends Experiments implements AutoCloseable {
   /** The subscription of every experiment. */
   static final String GROUP = "lab";
 
@@ -37,20 +34,13 @@ final class Bench implements AutoCloseable {
 
   private final PulsarAtHand pulsar;
   private final Messaging messaging;
-  private final Findings findings;
-  private final CheckTable checks;
-  private final Console console;
-  private final boolean quick;
   private final AtomicInteger topics = new AtomicInteger();
   private final List<String> made = new ArrayList<>(); // guarded by itself
 
   Bench(PulsarAtHand pulsar, Findings findings, Console console, boolean quick) {
+    super(findings, console, quick);
     this.pulsar = pulsar;
     this.messaging = pulsar.messaging(event -> {});
-    this.findings = findings;
-    this.checks = new CheckTable(findings);
-    this.console = console;
-    this.quick = quick;
   }
 
   PulsarAtHand pulsar() {
@@ -59,24 +49,6 @@ final class Bench implements AutoCloseable {
 
   Messaging messaging() {
     return messaging;
-  }
-
-  Findings findings() {
-    return findings;
-  }
-
-  CheckTable checks() {
-    return checks;
-  }
-
-  /** Returns the first amount, or the second where it has to be quick. */
-  int amount(int usual, int whenQuick) {
-    return quick ? whenQuick : usual;
-  }
-
-  /** Says what is being done. */
-  void doing(String what) {
-    console.progress(what + " ...");
   }
 
   // Topics
@@ -190,31 +162,6 @@ final class Bench implements AutoCloseable {
 
   // Waiting
 
-  /** Waits until it holds, for at most this long; returns whether it does. */
-  static boolean await(Duration limit, BooleanSupplier holds) throws IOException {
-    long deadline = System.nanoTime() + limit.toNanos();
-    while (!holds.getAsBoolean()) {
-      if (System.nanoTime() > deadline) {
-        return false;
-      }
-      pause(Duration.ofMillis(1));
-    }
-    return true;
-  }
-
-  /** Lets time pass. */
-  static void pause(Duration time) throws IOException {
-    LockSupport.parkNanos(time.toNanos());
-    if (Thread.interrupted()) {
-      throw interrupted(new InterruptedException("asked to end"));
-    }
-  }
-
-  private static IOException interrupted(InterruptedException e) {
-    Thread.currentThread().interrupt();
-    return new IOException("interrupted", e);
-  }
-
   @Override
   public void close() {
     messaging.close();
@@ -227,7 +174,7 @@ final class Bench implements AutoCloseable {
         try {
           pulsar.rest().deleteTopic(topic);
         } catch (IllegalStateException e) {
-          console.warn("the topic " + topic + " could not be deleted: " + e.getMessage());
+          console().warn("the topic " + topic + " could not be deleted: " + e.getMessage());
         }
       }
     }

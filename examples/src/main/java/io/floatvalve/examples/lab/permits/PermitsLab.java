@@ -8,7 +8,6 @@ import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
 import io.floatvalve.examples.cli.RabbitAtHand;
-import io.floatvalve.examples.cli.Table;
 import io.floatvalve.examples.lab.permits.rabbit.RabbitPermits;
 import java.io.IOException;
 import java.util.EnumSet;
@@ -104,12 +103,12 @@ public final class PermitsLab implements Callable<Integer> {
     try (PulsarAtHand pulsar = PulsarAtHand.open(common, pulsarOptions, console)) {
       pulsar.describeTo(findings);
       try (Bench bench = new Bench(pulsar, findings, console, quick)) {
-        run(console, bench);
+        run(bench);
       }
     }
   }
 
-  private void run(Console console, Bench bench) throws IOException {
+  private void run(Bench bench) throws IOException {
     for (Part part : Part.values()) {
       if (!only.contains(part)) {
         continue;
@@ -118,45 +117,36 @@ public final class PermitsLab implements Callable<Integer> {
         case WIRE -> {
           WireLedger wire = new WireLedger(bench);
           wire.run();
-          show(console, "Refills 20 ms away from the broker, 4 workers at 1 ms", wire.refills());
-          show(console, "All handlers stuck, then on", wire.stalls());
+          bench.show("Refills 20 ms away from the broker, 4 workers at 1 ms", wire.refills());
+          bench.show("All handlers stuck, then on", wire.stalls());
         }
         case SLOW -> {
           SlowSibling sibling = new SlowSibling(bench);
           sibling.run();
-          show(console, "Shared subscription, one worker each", sibling.table());
+          bench.show("Shared subscription, one worker each", sibling.table());
         }
         case MEMORY -> {
           LargeMessages large = new LargeMessages(bench);
           large.run();
-          show(console, "1 MB messages, a handler of 200 ms, a budget of 8 MiB", large.table());
+          bench.show("1 MB messages, a handler of 200 ms, a budget of 8 MiB", large.table());
         }
         case THROUGHPUT -> {
           Throughput throughput = new Throughput(bench);
           throughput.run();
-          show(console, "Throughput of a handler that does nothing", throughput.table());
+          bench.show("Throughput of a handler that does nothing", throughput.table());
         }
         case ORDER -> {
           Orders orders = new Orders(bench);
           orders.run();
-          show(console, "Order of 20 keys", orders.table());
+          bench.show("Order of 20 keys", orders.table());
         }
         case REDELIVERY -> {
           Redelivery redelivery = new Redelivery(bench);
           redelivery.run();
-          show(console, "What comes again", redelivery.table());
+          bench.show("What comes again", redelivery.table());
         }
       }
     }
-    console.say("");
-    console.say("Checks");
-    console.say(bench.checks());
-    console.say("");
-  }
-
-  private static void show(Console console, String title, Table table) {
-    console.say("");
-    console.say(title);
-    console.say(table);
+    bench.showChecks();
   }
 }

@@ -5,8 +5,8 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import io.floatvalve.Messaging;
 import io.floatvalve.consume.ConsumerSettings;
-import io.floatvalve.examples.cli.CheckTable;
 import io.floatvalve.examples.cli.Console;
+import io.floatvalve.examples.cli.Experiments;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.Queues;
 import io.floatvalve.examples.cli.RabbitAtHand;
@@ -15,15 +15,12 @@ import io.floatvalve.model.Address;
 import io.floatvalve.rabbit.RabbitBroker;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
 /** What the experiments share: a broker, queues with something in them, consumers, checks. */
-final class Bench implements AutoCloseable {
+final class Bench extends Experiments implements AutoCloseable {
   /** Stands for our consumer with adaptive permits, where else a prefetch is fixed. */
   static final int ADAPTIVE = 0;
 
@@ -33,21 +30,14 @@ final class Bench implements AutoCloseable {
   private final Messaging messaging;
   private final Queues queues;
   private final Connection plain;
-  private final Findings findings;
-  private final CheckTable checks;
-  private final Console console;
-  private final boolean quick;
   private final AtomicInteger names = new AtomicInteger();
 
   Bench(RabbitAtHand rabbit, Findings findings, Console console, boolean quick) throws IOException {
+    super(findings, console, quick);
     this.rabbit = rabbit;
     this.messaging = rabbit.messaging(event -> {});
     this.queues = new Queues(rabbit, "floatvalve.permits");
     this.plain = rabbit.connection("floatvalve lab plain");
-    this.findings = findings;
-    this.checks = new CheckTable(findings);
-    this.console = console;
-    this.quick = quick;
   }
 
   RabbitAtHand rabbit() {
@@ -56,24 +46,6 @@ final class Bench implements AutoCloseable {
 
   Messaging messaging() {
     return messaging;
-  }
-
-  Findings findings() {
-    return findings;
-  }
-
-  CheckTable checks() {
-    return checks;
-  }
-
-  /** Returns the first amount, or the second where it has to be quick. */
-  int amount(int usual, int whenQuick) {
-    return quick ? whenQuick : usual;
-  }
-
-  /** Says what is being done. */
-  void doing(String what) {
-    console.progress(what + " ...");
   }
 
   /** Returns how a consumer is called in tables. */
@@ -150,31 +122,6 @@ final class Bench implements AutoCloseable {
   }
 
   // Waiting
-
-  /** Waits until it holds, for at most this long; returns whether it does. */
-  static boolean await(Duration limit, BooleanSupplier holds) throws IOException {
-    long deadline = System.nanoTime() + limit.toNanos();
-    while (!holds.getAsBoolean()) {
-      if (System.nanoTime() > deadline) {
-        return false;
-      }
-      pause(Duration.ofMillis(1));
-    }
-    return true;
-  }
-
-  /** Lets time pass. */
-  static void pause(Duration time) throws IOException {
-    LockSupport.parkNanos(time.toNanos());
-    if (Thread.interrupted()) {
-      throw interrupted(new InterruptedException("asked to end"));
-    }
-  }
-
-  private static IOException interrupted(InterruptedException e) {
-    Thread.currentThread().interrupt();
-    return new IOException("interrupted", e);
-  }
 
   @Override
   public void close() throws IOException {
