@@ -28,38 +28,31 @@ public final class Message {
   private static final int MOST_DEPTH = 32;
 
   private final byte[] payload;
-  private final Map<String, Object> headers;
-  private final @Nullable String key;
-  private final @Nullable String contentType;
-  private final @Nullable String messageId;
-  private final @Nullable String correlationId;
-  private final @Nullable String replyTo;
-  private final @Nullable Instant timestamp;
-  private final int priority;
-  private final @Nullable Duration ttl;
-  private final @Nullable Duration delay;
-  private final boolean persistent;
-  private final boolean mandatory;
-  private final @Nullable Address address;
+  private final Envelope envelope;
 
-  private Message(Builder b) {
-    payload = b.payload;
-    headers =
-        b.headers == null
-            ? NO_HEADERS
-            : Collections.unmodifiableMap(new LinkedHashMap<>(b.headers));
-    key = b.key;
-    contentType = b.contentType;
-    messageId = b.messageId;
-    correlationId = b.correlationId;
-    replyTo = b.replyTo;
-    timestamp = b.timestamp;
-    priority = b.priority;
-    ttl = b.ttl;
-    delay = b.delay;
-    persistent = b.persistent;
-    mandatory = b.mandatory;
-    address = b.address;
+  private Message(byte[] payload, Envelope envelope) {
+    this.payload = Objects.requireNonNull(payload, "payload");
+    this.envelope = envelope;
+  }
+
+  /** All but the payload: messages that say nothing else share one. */
+  private record Envelope(
+      Map<String, Object> headers,
+      @Nullable String key,
+      @Nullable String contentType,
+      @Nullable String messageId,
+      @Nullable String correlationId,
+      @Nullable String replyTo,
+      @Nullable Instant timestamp,
+      int priority,
+      @Nullable Duration ttl,
+      @Nullable Duration delay,
+      boolean persistent,
+      boolean mandatory,
+      @Nullable Address address) {
+    static final Envelope PLAIN =
+        new Envelope(
+            NO_HEADERS, null, null, null, null, null, null, 0, null, null, true, true, null);
   }
 
   /**
@@ -68,7 +61,7 @@ public final class Message {
    * @param payload may be empty; not copied, must not change afterwards
    */
   public static Message of(byte[] payload) {
-    return new Builder(payload).build();
+    return new Message(payload, Envelope.PLAIN);
   }
 
   /**
@@ -83,19 +76,19 @@ public final class Message {
   /** Begins a message that differs from this one in what is set next. */
   public Builder toBuilder() {
     Builder b = new Builder(payload);
-    b.headers = headers.isEmpty() ? null : new LinkedHashMap<>(headers);
-    b.key = key;
-    b.contentType = contentType;
-    b.messageId = messageId;
-    b.correlationId = correlationId;
-    b.replyTo = replyTo;
-    b.timestamp = timestamp;
-    b.priority = priority;
-    b.ttl = ttl;
-    b.delay = delay;
-    b.persistent = persistent;
-    b.mandatory = mandatory;
-    b.address = address;
+    b.headers = envelope.headers.isEmpty() ? null : new LinkedHashMap<>(envelope.headers);
+    b.key = envelope.key;
+    b.contentType = envelope.contentType;
+    b.messageId = envelope.messageId;
+    b.correlationId = envelope.correlationId;
+    b.replyTo = envelope.replyTo;
+    b.timestamp = envelope.timestamp;
+    b.priority = envelope.priority;
+    b.ttl = envelope.ttl;
+    b.delay = envelope.delay;
+    b.persistent = envelope.persistent;
+    b.mandatory = envelope.mandatory;
+    b.address = envelope.address;
     return b;
   }
 
@@ -106,67 +99,67 @@ public final class Message {
 
   /** Returns the headers in the order they were set; not modifiable. */
   public Map<String, Object> headers() {
-    return headers;
+    return envelope.headers;
   }
 
   /** Returns the ordering key, or null if there is none. */
   public @Nullable String key() {
-    return key;
+    return envelope.key;
   }
 
   /** Returns the content type, or null if none was set. */
   public @Nullable String contentType() {
-    return contentType;
+    return envelope.contentType;
   }
 
   /** Returns the application's message id, or null if none was set. */
   public @Nullable String messageId() {
-    return messageId;
+    return envelope.messageId;
   }
 
   /** Returns the correlation id, or null if none was set. */
   public @Nullable String correlationId() {
-    return correlationId;
+    return envelope.correlationId;
   }
 
   /** Returns where an answer is wanted, or null if none was set. */
   public @Nullable String replyTo() {
-    return replyTo;
+    return envelope.replyTo;
   }
 
   /** Returns when the application says the message came about, or null if it does not say. */
   public @Nullable Instant timestamp() {
-    return timestamp;
+    return envelope.timestamp;
   }
 
   /** Returns the priority, from 0 (the default) to 255. */
   public int priority() {
-    return priority;
+    return envelope.priority;
   }
 
   /** Returns after which time in a queue the broker may drop it, or null for never. */
   public @Nullable Duration ttl() {
-    return ttl;
+    return envelope.ttl;
   }
 
   /** Returns after which time the broker may deliver it, or null for at once. */
   public @Nullable Duration delay() {
-    return delay;
+    return envelope.delay;
   }
 
   /** Returns whether the broker shall keep it on disk. */
   public boolean persistent() {
-    return persistent;
+    return envelope.persistent;
   }
 
   /** Returns whether it shall be returned when no queue takes it (RabbitMQ only). */
   public boolean mandatory() {
-    return mandatory;
+    return envelope.mandatory;
   }
 
   /** Returns where it goes to instead of the publisher's address, or null for the latter. */
   public @Nullable Address address() {
-    return address;
+    return envelope.address;
   }
 
   /** Names sizes and ids only: payloads and header values may hold secrets. */
@@ -175,10 +168,10 @@ public final class Message {
     return "Message["
         + payload.length
         + " bytes, "
-        + headers.size()
+        + envelope.headers.size()
         + " headers"
-        + (messageId == null ? "" : ", id " + messageId)
-        + (key == null ? "" : ", key " + key)
+        + (envelope.messageId == null ? "" : ", id " + envelope.messageId)
+        + (envelope.key == null ? "" : ", key " + envelope.key)
         + "]";
   }
 
@@ -326,7 +319,24 @@ public final class Message {
 
     /** Returns the message; this builder can go on being used. */
     public Message build() {
-      return new Message(this);
+      return new Message(
+          payload,
+          new Envelope(
+              headers == null
+                  ? NO_HEADERS
+                  : Collections.unmodifiableMap(new LinkedHashMap<>(headers)),
+              key,
+              contentType,
+              messageId,
+              correlationId,
+              replyTo,
+              timestamp,
+              priority,
+              ttl,
+              delay,
+              persistent,
+              mandatory,
+              address));
     }
 
     /** Returns a copy that nobody else can change; refuses what cannot be sent. */
