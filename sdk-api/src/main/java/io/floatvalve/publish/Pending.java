@@ -36,17 +36,18 @@ final class Pending extends CompletableFuture<PublishOutcome> {
   private volatile @Nullable PublishOutcome outcome;
   @Nullable Pending next;
 
-  Pending(Message message, long dueNanos, WindowedPublisher owner) {
+  Pending(Message message, long dueNanos, long queuedNanos, WindowedPublisher owner) {
     this.message = message;
     this.bytes = message.payload().length;
     this.dueNanos = dueNanos;
-    this.queuedNanos = dueNanos;
+    this.queuedNanos = queuedNanos;
     this.owner = owner;
   }
 
   /** Makes what holds the place in flight of an attempt that is over for the message itself. */
   static Pending placeOf(Pending message, PublishOutcome ended) {
-    Pending place = new Pending(message.message, message.dueNanos, message.owner);
+    Pending place =
+        new Pending(message.message, message.dueNanos, message.queuedNanos, message.owner);
     place.sentNanos = message.sentNanos;
     place.retries = message.retries;
     place.decide(ended);

@@ -68,6 +68,19 @@ final class SendQueue {
     bytes += last.bytes;
   }
 
+  /** Queues the last one taken out, which was not sent after all, before all others again. */
+  void putBack(Pending first) {
+    if (head == null) {
+      tail = first;
+    } else {
+      inOrder &= first.queuedNanos - head.queuedNanos <= 0;
+    }
+    first.next = head;
+    head = first;
+    ready++;
+    bytes += first.bytes;
+  }
+
   /** Keeps a message that is to be sent again when it is {@link Retries#dueNanos due}. */
   void addForLater(Pending again) {
     later.add(again);

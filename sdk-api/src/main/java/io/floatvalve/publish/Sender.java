@@ -56,18 +56,20 @@ final class Sender {
       if (turn == null) {
         return;
       }
-      sendHere(turn);
+      sendHere(turn, false);
     }
   }
 
   /**
    * Gives a publisher its turn on the calling thread: this one, or any where its link never waits
    * for the network. What is left then waits for its next turn here.
+   *
+   * @param begun whether the first message of the turn is claimed already
    */
-  void sendHere(WindowedPublisher turn) {
+  void sendHere(WindowedPublisher turn, boolean begun) {
     boolean more;
     try {
-      more = turn.pump();
+      more = turn.pump(begun);
     } catch (Throwable e) { // a fault of ours: other publishers go on
       LOG.error("sending failed at {}", turn, e);
       more = turn.sendingFailed(e);

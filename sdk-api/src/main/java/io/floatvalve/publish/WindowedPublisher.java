@@ -51,6 +51,7 @@ final class WindowedPublisher implements Publisher {
   private static final Logger LOG = LoggerFactory.getLogger(WindowedPublisher.class);
   private static final int TURN_MESSAGES = 256;
   private static final int TURN_BYTES = 1 << 20;
+  private static final int CLAIMS = 32;
   private static final long LOSS_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
   private static final long STABLE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long MIN_CLOSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -83,6 +84,13 @@ final class WindowedPublisher implements Publisher {
   private Pending.@Nullable Waiter toWake; // by `release`
   private boolean onTurn;
   private boolean hurry; // somebody waits for what is sent in this turn, perhaps
+  private @Nullable Incarnation turnLink; // belongs to whoever has the turn, as the next six
+  private final @Nullable Pending[] claimed = new @Nullable Pending[CLAIMS]; // and not sent yet
+  private int claims;
+  private long firstClaim; // its sequence; the others follow
+  private int turnMessages;
+  private int turnBytes;
+  private boolean turnAwaited;
   private @Nullable Pending decidedFirst; // to be completed, linked by `next`; by `release`
   private @Nullable Pending decidedLast;
   private long expiredTo;
@@ -212,13 +220,14 @@ final class WindowedPublisher implements Publisher {
 
   @Override
   public CompletableFuture<PublishOutcome> publish(Message message) {
-    return publish(message, System.nanoTime(), maxBlockNanos());
+    long now = System.nanoTime();
+    return publish(message, now, now, maxBlockNanos());
   }
 
   @Override
   public CompletableFuture<PublishOutcome> publish(Message message, long dueNanos) {
     long now = System.nanoTime();
-    return publish(message, dueNanos - now > 0 ? now : dueNanos, maxBlockNanos());
+    return publish(message, dueNanos - now > 0 ? now : dueNanos, now, maxBlockNanos());
   }
 
   private long maxBlockNanos() {
@@ -227,13 +236,14 @@ final class WindowedPublisher implements Publisher {
 
   @Override
   public CompletableFuture<PublishOutcome> tryPublish(Message message) {
-    return publish(message, System.nanoTime(), 0);
+    long now = System.nanoTime();
+    return publish(message, now, now, 0);
   }
 
   private CompletableFuture<PublishOutcome> publish(
-      Message message, long dueNanos, long maxBlockNanos) {
+      Message message, long dueNanos, long now, long maxBlockNanos) {
     Objects.requireNonNull(message, "message");
-    Pending pending = new Pending(message, dueNanos, this);
+    Pending pending = new Pending(message, dueNanos, now, this);
     NotSent refused = queue(pending, maxBlockNanos);
     if (refused != null) {
       pending.complete(refused);
@@ -254,15 +264,17 @@ final class WindowedPublisher implements Publisher {
         latency.decided(Verdict.NOT_SENT, System.nanoTime() - pending.dueNanos);
         return refused;
       }
-      pending.queuedNanos = System.nanoTime(); // what it waited for room counts for maxBlock alone
       queue.add(pending);
       wake = takeTurn();
       here = wake && current != null && current.link().sendsAtOnce();
+      if (here) {
+        claim();
+      }
     } finally {
       release();
     }
     if (here) {
-      side.sender().sendHere(this);
+      side.sender().sendHere(this, true);
     } else if (wake) {
       side.sender().ready(this);
     }
@@ -296,6 +308,7 @@ final class WindowedPublisher implements Publisher {
       waiters++;
       try {
         left = room.awaitNanos(left);
+        pending.queuedNanos = System.nanoTime(); // what it waited here counts for maxBlock alone
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return new NotSent(NotSent.Reason.INTERRUPTED, "interrupted while waiting for room", 1);
@@ -343,64 +356,142 @@ final class WindowedPublisher implements Publisher {
       return false;
     }
     onTurn = true;
+    turnLink = null;
+    turnMessages = 0;
+    turnBytes = 0;
+    turnAwaited = false;
     return true;
   }
 
-  /** Sends while there is room and the turn lasts; returns whether another turn is due. */
-  boolean pump() {
-    int messages = 0;
-    int bytes = 0;
-    boolean awaited = false;
-    Incarnation at = null;
-    while (true) {
-      Pending next;
-      Incarnation now;
-      long sequence;
+  /**
+   * Takes the next messages of a turn out of the queue, while the turn lasts. Where sending waits
+   * for nothing it is as quick as this, so several are taken in one hold of the lock; else one, for
+   * what is claimed when the link is lost counts as sent. Holds the lock.
+   */
+  private void claim() {
+    claims = 0;
+    Incarnation now = current;
+    if (now == null || (turnLink != null && now != turnLink)) {
+      return; // the link changed: begin anew with the next turn
+    }
+    turnLink = now;
+    int most = now.link().sendsAtOnce() ? CLAIMS : 1;
+    long nanos = 0;
+    while (claims < most && turnMessages < TURN_MESSAGES && turnBytes < TURN_BYTES) {
+      Pending next = claimable(now);
+      if (next == null) {
+        return;
+      }
+      dequeue();
+      long sequence = window.tryClaim(next, next.bytes);
+      if (claims == 0) {
+        firstClaim = sequence;
+        nanos = System.nanoTime();
+      }
+      next.sentNanos = nanos;
+      turnMessages++;
+      turnBytes += next.bytes;
+      turnAwaited |= next.awaited;
+      claimed[claims++] = next;
+    }
+  }
+
+  /** Sends what is claimed; returns whether that went well. */
+  private boolean sendClaimed(Incarnation at) {
+    int i = 0;
+    try {
+      while (i < claims) {
+        Pending next = Objects.requireNonNull(claimed[i]);
+        claimed[i] = null;
+        latency.sent(next.sentNanos - next.queuedNanos);
+        at.link().send(firstClaim + i, next.message);
+        i++;
+      }
+      return true;
+    } catch (Exception e) {
+      unclaim(at, i + 1);
+      writeFailed(at, e);
+      return false;
+    }
+  }
+
+  /** Puts what was claimed after a message that could not be sent back to the head of the queue. */
+  private void unclaim(Incarnation at, int from) {
+    lock.lock();
+    try {
+      for (int i = claims - 1; i >= from; i--) {
+        Pending unsent = Objects.requireNonNull(claimed[i]);
+        claimed[i] = null;
+        if (current == at && window.get(firstClaim + i) == unsent && !unsent.decided()) {
+          window.settle(firstClaim + i);
+          queue.putBack(unsent);
+        }
+      }
+    } finally {
+      release();
+    }
+  }
+
+  /** Ends a turn; returns whether another one is due. Holds the lock. */
+  private boolean endTurn() {
+    onTurn = false;
+    hurry = false;
+    return takeTurn();
+  }
+
+  /**
+   * Sends while there is room and the turn lasts; returns whether another turn is due.
+   *
+   * @param begun whether the first message of the turn is claimed already
+   */
+  boolean pump(boolean begun) {
+    if (!begun) {
       lock.lock();
       try {
-        now = current;
-        if (now == null || (at != null && now != at)) {
-          break; // the link changed: begin anew with the next turn
-        }
-        at = now;
-        next = claimable(now);
-        if (next == null || messages >= TURN_MESSAGES || bytes >= TURN_BYTES) {
-          break;
-        }
-        dequeue();
-        sequence = window.tryClaim(next, next.bytes);
-        next.sentNanos = System.nanoTime();
-        awaited |= next.awaited;
+        claim();
       } finally {
         release();
       }
-      latency.sent(next.sentNanos - next.queuedNanos);
-      messages++;
-      bytes += next.bytes;
-      try {
-        now.link().send(sequence, next.message);
-      } catch (Exception e) {
-        writeFailed(now, e);
+    }
+    Incarnation at = turnLink;
+    boolean ended = false;
+    boolean awaited = false;
+    boolean more = false;
+    while (at != null && claims > 0) {
+      if (!sendClaimed(at)) {
         at = null;
         break;
       }
-    }
-    if (at != null && messages > 0) {
+      lock.lock();
       try {
-        at.link().flush();
-      } catch (Exception e) {
-        writeFailed(at, e);
+        claim();
+        if (claims == 0 && at.link().sendsAtOnce()) { // there is nothing to flush
+          awaited = turnAwaited || hurry;
+          more = endTurn();
+          ended = true;
+        }
+      } finally {
+        release();
+      }
+      if (ended) {
+        break; // all that belongs to the turn may be another's by now
       }
     }
-    boolean more;
-    lock.lock();
-    try {
-      onTurn = false;
-      awaited |= hurry;
-      hurry = false;
-      more = takeTurn();
-    } finally {
-      release();
+    if (!ended) {
+      if (at != null && turnMessages > 0) {
+        try {
+          at.link().flush();
+        } catch (Exception e) {
+          writeFailed(at, e);
+        }
+      }
+      lock.lock();
+      try {
+        awaited = turnAwaited || hurry;
+        more = endTurn();
+      } finally {
+        release();
+      }
     }
     if (awaited && at != null) {
       at.link().hurry();

@@ -31,9 +31,10 @@ public interface PublishLink {
   void send(long sequence, Message message) throws Exception;
 
   /**
-   * Whether {@link #send} and {@link #flush} never wait for the network nor for the broker. Then
-   * they are also called on the threads that publish, still by one thread at a time, which saves
-   * each message a change of thread. Always the same answer.
+   * Whether {@link #send} waits neither for the network nor for the broker, and keeps nothing back
+   * for {@link #flush}. Then it is also called on the threads that publish, still by one thread at
+   * a time, which saves each message a change of thread, and {@code flush} may not be called.
+   * Always the same answer.
    */
   default boolean sendsAtOnce() {
     return false;

@@ -21,6 +21,7 @@ final class FakeBroker implements Broker {
   final List<Link> links = new CopyOnWriteArrayList<>();
   volatile boolean refuse;
   volatile boolean confirmAtOnce;
+  volatile boolean sendsAtOnce; // of the links opened from then on
 
   @Override
   public String describe() {
@@ -54,10 +55,12 @@ final class FakeBroker implements Broker {
   final class Link implements PublishLink {
     final PublishRequest request;
     final Listener listener;
+    final boolean atOnce = sendsAtOnce;
     final BlockingQueue<Message> sent = new LinkedBlockingQueue<>();
     final List<Message> all = new CopyOnWriteArrayList<>();
     volatile long lastSequence;
     volatile @Nullable IOException failure;
+    volatile long failsFrom; // with that failure; the sequence
     volatile @Nullable CountDownLatch hang;
     volatile @Nullable LongConsumer answer; // called with each sequence once it is sent
     volatile int hurried;
@@ -84,7 +87,7 @@ final class FakeBroker implements Broker {
         latch.await();
       }
       IOException e = failure;
-      if (e != null) {
+      if (e != null && sequence >= failsFrom) {
         throw e;
       }
       if (sequence != lastSequence + 1) {
@@ -100,6 +103,11 @@ final class FakeBroker implements Broker {
       if (now != null) {
         now.accept(sequence);
       }
+    }
+
+    @Override
+    public boolean sendsAtOnce() {
+      return atOnce;
     }
 
     @Override

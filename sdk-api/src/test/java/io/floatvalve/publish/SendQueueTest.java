@@ -25,7 +25,7 @@ class SendQueueTest {
   }
 
   private Pending message(int bytes, long queuedNanos) {
-    return new Pending(Message.of(new byte[bytes]), queuedNanos, owner);
+    return new Pending(Message.of(new byte[bytes]), queuedNanos, queuedNanos, owner);
   }
 
   private Pending again(int bytes, long dueNanos) {
@@ -126,7 +126,7 @@ class SendQueueTest {
     List<Pending> ready = new ArrayList<>(); // the dull model
     List<Pending> later = new ArrayList<>();
     for (int now = 0; now < 20_000; now++) {
-      switch (random.nextInt(6)) {
+      switch (random.nextInt(7)) {
         case 0, 1 -> {
           Pending pending = message(random.nextInt(5), now);
           queue.add(pending);
@@ -152,6 +152,13 @@ class SendQueueTest {
           later.removeAll(due);
           ready.addAll(0, due);
           queue.queueDue(now, all);
+        }
+        case 5 -> {
+          List<Pending> taken = new ArrayList<>();
+          for (int i = random.nextInt(5); i > 0 && queue.first() != null; i--) {
+            taken.add(0, queue.remove());
+          }
+          taken.forEach(queue::putBack);
         }
         default -> {
           int until = now - random.nextInt(40);

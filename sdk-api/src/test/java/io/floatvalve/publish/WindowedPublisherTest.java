@@ -519,6 +519,42 @@ class WindowedPublisherTest {
   }
 
   @Test
+  void whatWasClaimedBehindAWriteThatFails_isSentOnTheNextLink_inItsOrder() throws Exception {
+    broker.sendsAtOnce = true;
+    var publisher = side.open(settings());
+    var link = broker.nextLink();
+    var hang = new CountDownLatch(1);
+    link.hang = hang;
+    var first = waiting(() -> publisher.publish(text("1")).join());
+    List<CompletableFuture<PublishOutcome>> others = new ArrayList<>();
+    for (int i = 2; i <= 6; i++) {
+      others.add(publisher.publish(text(String.valueOf(i))));
+    }
+    link.failsFrom = 3;
+    link.failure = new IOException("broken pipe");
+    broker.confirmAtOnce = true;
+
+    hang.countDown();
+
+    assertThat(outcome(first).verdict()).isEqualTo(Verdict.CONFIRMED);
+    List<Verdict> verdicts = new ArrayList<>();
+    for (var each : others) {
+      verdicts.add(outcome(each).verdict());
+    }
+    assertThat(verdicts)
+        .containsExactly(
+            Verdict.CONFIRMED,
+            Verdict.UNKNOWN,
+            Verdict.CONFIRMED,
+            Verdict.CONFIRMED,
+            Verdict.CONFIRMED);
+    assertThat(broker.nextLink().all)
+        .extracting(m -> new String(m.payload(), StandardCharsets.UTF_8))
+        .containsExactly("4", "5", "6");
+    assertThat(publisher.status().queuedBytes()).isZero();
+  }
+
+  @Test
   void writeThatHangs_endsInOutcomesInTime() throws Exception {
     var publisher = side.open(settings().withConfirmTimeout(Duration.ofMillis(500)));
     var link = broker.nextLink();
@@ -986,6 +1022,7 @@ class WindowedPublisherTest {
     if (seed % 2 == 0) {
       settings = settings.withRetry(retries(3).afterNacked().afterUnknown().afterNotSent());
     }
+    broker.sendsAtOnce = seed > 2;
     var publisher = side.open(settings);
     Thread reader = new Thread(() -> answerAtRandom(seed, publisher), "answers");
     reader.start();
