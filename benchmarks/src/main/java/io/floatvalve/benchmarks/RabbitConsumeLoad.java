@@ -209,7 +209,7 @@ public final class RabbitConsumeLoad implements Callable<Integer> {
         figures.add(rate(each), Side.FLOATVALVE, rate);
         figures.add("  from the first, " + each, Side.FLOATVALVE, whole);
       }
-      figures.add("most held", Side.FLOATVALVE, most);
+      figures.add("most held", Side.FLOATVALVE, (double) most);
     }
   }
 
