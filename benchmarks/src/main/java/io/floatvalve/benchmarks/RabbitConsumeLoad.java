@@ -42,16 +42,16 @@ public final class RabbitConsumeLoad implements Callable<Integer> {
 
   private static final int[] PREFETCHES = {16, 32, 100, 250, 1000};
   private static final int CONTROL = 250;
-  private static final int SLOW_COUNT = 12_000;
+  private static final int SLOW_COUNT = 40_000;
   private static final double SLOW_LEAST = 0.88;
   private static final int MOST_HELD_BY_WORKER = 6;
 
   private static final Way BATCHED = new Way(1000, 250, false);
-  private static final int NO_OP_COUNT = 60_000;
+  private static final int NO_OP_COUNT = 100_000;
   private static final double NO_OP_LEAST = 0.95;
 
   private static final Way EACH = new Way(1000, 1, false);
-  private static final int EACH_COUNT = 40_000;
+  private static final int EACH_COUNT = 60_000;
   private static final double BROKER_MOST = 0.75;
 
   private static final double SIBLING_MOST_SECONDS = 1.5;
