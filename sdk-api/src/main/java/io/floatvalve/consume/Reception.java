@@ -1127,7 +1127,7 @@ final class Reception {
    *
    * @param own handlers that are not waited for, because they wait for this
    * @param waits whether handlers are waited for at all
-   * @return how many are not settled
+   * @return how many are not settled, or are and the broker may not know it
    */
   long drain(Duration timeout, int own, boolean waits) {
     long deadline = System.nanoTime() + timeout.toNanos();
@@ -1140,11 +1140,17 @@ final class Reception {
     if (waits) {
       awaitSettled(deadline, own);
     }
-    by = current;
-    if (by != null && !by.isLost()) {
-      by.link().flush(left(deadline));
+    return unsettled() + unheard(deadline);
+  }
+
+  /** Waits until the broker has been told all ends; returns how many it may not have. */
+  private long unheard(long deadline) {
+    Incarnation by = current;
+    if (by != null) {
+      return by.link().flush(by.isLost() ? Duration.ZERO : left(deadline));
     }
-    return unsettled();
+    ReceiveLink gone = previous;
+    return gone == null ? 0 : gone.flush(Duration.ZERO);
   }
 
   private static Duration left(long deadline) {

@@ -133,9 +133,10 @@ public interface ReceiveLink {
    * Waits until all acknowledgements so far are on the wire, and confirmed by the broker where
    * receipts were asked for.
    *
-   * @return whether they are; false after the timeout
+   * @return how many ends of messages, given back ones among them, are not or may not be after the
+   *     timeout; 0 if all are. For a link that is gone at once, how many it took with it
    */
-  boolean flush(Duration timeout);
+  int flush(Duration timeout);
 
   /**
    * Ends delivery: asks the broker for no more and waits until nothing more comes on its own, for

@@ -601,6 +601,33 @@ final class ConsumerTest {
   }
 
   @Test
+  void drain_saysWhatTheBrokerWasNotTold() {
+    Consumer consumer = side.open(settings);
+    consumer.handle(delivery -> Settlement.accept());
+    broker.feed(10);
+    awaitAcked(10);
+
+    broker.link().unheard = 3;
+
+    assertThat(consumer.drain(LONG)).isEqualTo(3);
+  }
+
+  @Test
+  void drain_saysWhatALostLinkTookWithIt() {
+    Consumer consumer = side.open(settings);
+    consumer.handle(delivery -> Settlement.accept());
+    broker.feed(10);
+    awaitAcked(10);
+    broker.link().unheard = 3;
+    broker.refusal = new MessagingException(MessagingException.Kind.UNREACHABLE, "down", null);
+
+    broker.link().lose();
+    await().atMost(LONG).until(() -> consumer.status().state() == ConsumerStatus.State.RECOVERING);
+
+    assertThat(consumer.drain(LONG)).isEqualTo(3);
+  }
+
+  @Test
   void drain_byKey_givesBackWhatIsParkedInLanes() throws Exception {
     CountDownLatch go = new CountDownLatch(1);
     Consumer consumer = side.open(settings.withOrdering(Ordering.BY_KEY).withWorkers(2));

@@ -195,6 +195,7 @@ final class FakeBroker implements Broker {
     int mostWaiting;
     int windows;
     boolean flushed;
+    volatile int unheard; // ends that the broker was not told
 
     private FakeLink(Listener listener) {
       this.listener = listener;
@@ -349,9 +350,9 @@ final class FakeBroker implements Broker {
     }
 
     @Override
-    public boolean flush(Duration timeout) {
+    public int flush(Duration timeout) {
       flushed = true;
-      return true;
+      return unheard;
     }
 
     @Override

@@ -59,7 +59,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private long received; // guarded by lock
   private boolean armed; // guarded by lock: poll found nothing
   private boolean hurry; // guarded by lock: all that is settled is to be told now
-  private boolean writing; // guarded by lock: collected and not yet written
+  private int writing; // guarded by lock: ends collected and not yet written
   private boolean stopped; // guarded by lock
   private boolean gone; // guarded by lock
   private boolean ending; // guarded by lock: who closes waits until nothing is on its way
@@ -414,8 +414,8 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       boolean all = hurry || unsettled.run() == 0 || unsettled.unsent() >= 2 * batch();
       hurry = false;
       unsettled.tell(all, words);
-      writing = words.count() > 0;
-      if (writing) {
+      writing = before - unsettled.unsent();
+      if (writing > 0) {
         stirredNanos = System.nanoTime();
       }
       feeds.look(acks.now());
@@ -426,16 +426,18 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
         dueAt(Math.max(acks.now() + 1_000_000, feeds.lookAgain()));
       }
     }
-    if (words.count() > 0) {
-      write(out);
-    }
+    boolean written = words.count() == 0 || write(out);
     synchronized (lock) {
-      writing = false;
+      if (written) {
+        writing = 0;
+      }
       lock.notifyAll();
     }
   }
 
-  private void write(Coalescer out) {
+  /** Returns whether all was written; if not, the link is about to be lost. */
+  private boolean write(Coalescer out) {
+    boolean written = true;
     out.gather();
     try {
       for (int i = 0; i < words.count(); i++) {
@@ -444,6 +446,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
           case Words.ACK -> channel.basicAck(tag, false);
           case Words.ACK_UP_TO -> channel.basicAck(tag, true);
           case Words.REJECT -> channel.basicReject(tag, false);
+      int before = unsettled.unsent();
           default -> channel.basicNack(tag, false, true);
         }
       }
@@ -461,25 +464,26 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   }
 
   @Override
-  public boolean flush(Duration timeout) {
+  public int flush(Duration timeout) {
     long deadline = System.nanoTime() + timeout.toNanos();
     synchronized (lock) {
       hurry = true;
       dueAt(0);
-      while (!gone && (unsettled.unsent() > 0 || writing)) {
+      while (!gone && unsettled.unsent() + writing > 0) {
         long millis = (deadline - System.nanoTime() + 999_999) / 1_000_000;
         if (millis <= 0) {
-          return false;
+          break;
         }
         try {
           lock.wait(millis);
         } catch (InterruptedException e) {
           Thread.currentThread().interrupt();
-          return false;
+          break;
         }
       }
-      return !gone;
+      return unsettled.unsent() + writing;
     }
+      written = false;
   }
 
   // Ending
@@ -488,7 +492,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   public void stop(Duration timeout) {
     synchronized (lock) {
       if (stopped || gone) {
+      written = false;
         return;
+    return written;
       }
       stopped = true;
     }

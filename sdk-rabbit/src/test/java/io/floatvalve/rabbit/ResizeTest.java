@@ -8,6 +8,7 @@ import io.floatvalve.rabbit.RabbitBroker.ConsumeSettings;
 import io.floatvalve.rabbit.RabbitBroker.Topology;
 import io.floatvalve.spi.ReceiveLink;
 import io.floatvalve.spi.ReceiveLink.Received;
+import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.NeedsRabbit;
 import io.floatvalve.testkit.RabbitNode;
 import java.time.Duration;
@@ -85,7 +86,7 @@ class ResizeTest {
       }
     }
 
-    assertThat(link.flush(LIMIT)).isTrue();
+    assertThat(link.flush(LIMIT)).isZero();
     link.close(LIMIT);
     assertThat(rig.ready(queue)).isZero();
     assertThat(changes).isPositive();
@@ -199,6 +200,34 @@ class ResizeTest {
       assertThat(link.observe().window()).isEqualTo(32);
       link.close(LIMIT);
       rig.delete(queue);
+    }
+  }
+
+  @Test
+  void flush_saysWhatAConnectionTookWithIt() throws Exception {
+    String queue = rig.queue("classic");
+    rig.publish(queue, 0, 3);
+    RabbitNode node = RabbitNode.shared();
+    try (FaultProxy proxy = FaultProxy.to(node.host(), node.port());
+        ReceiveLinkRig cut =
+            new ReceiveLinkRig(
+                RabbitNode.of("amqp://guest:guest@" + proxy.host() + ":" + proxy.port()))) {
+      ReceiveLink link =
+          cut.open(
+              queue,
+              4,
+              1L << 30,
+              ConsumeSettings.defaults().withAcknowledgementDelay(Duration.ofMinutes(1)));
+      link.window(100, 0);
+      await().atMost(LIMIT).until(() -> link.waiting() == 3);
+      for (int i = 0; i < 3; i++) {
+        link.ack(Objects.requireNonNull(link.poll()));
+      }
+
+      proxy.cut(FaultProxy.Cut.RESET);
+      await().atMost(LIMIT).until(() -> !cut.heard.isEmpty());
+
+      assertThat(link.flush(LIMIT)).isEqualTo(3);
     }
   }
 
