@@ -55,7 +55,8 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private final Feeds feeds; // guarded by lock
   private final ArrayDeque<Taken> waiting = new ArrayDeque<>(); // guarded by lock
   private long waitingBytes; // guarded by lock
-  private double peakBytes; // guarded by lock
+  private double peakBytes; // guarded by lock; 0 before the first message
+  private boolean weighed; // guarded by lock: the size of a message is known
   private long received; // guarded by lock
   private boolean armed; // guarded by lock: poll found nothing
   private boolean hurry; // guarded by lock: all that is settled is to be told now
@@ -93,7 +94,13 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     this.ackDelayNanos = settings.acknowledgementDelay().toNanos();
     this.retries = retries;
     this.copies = copies;
-    this.nextOffset = request.previous() instanceof RabbitReceiveLink b ? b.nextOffset() : null;
+    if (request.previous() instanceof RabbitReceiveLink before) {
+      synchronized (before.lock) {
+        nextOffset = before.nextOffset;
+        peakBytes = before.peakBytes;
+        weighed = before.weighed;
+      }
+    }
     this.feeds =
         new Feeds(
             this,
@@ -179,13 +186,16 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     }
   }
 
-  /** Lowers the prefetch when messages turn out to be larger than the budget allows for. */
+  /**
+   * Lowers the prefetch when messages turn out to be larger than the budget allows for, and raises
+   * it when the first is smaller than was feared.
+   */
   private void weigh(int size) {
     double before = peakBytes;
     peakBytes = Prefetch.peak(before, size);
-    if (peakBytes > before && permits > 0 && traits.resizable()) {
+    if ((first || peakBytes > before) && permits > 0 && traits.resizable()) {
       int fitting = prefetch();
-      if (fitting < (1 - RESIZE_BY) * wanted) {
+      if (fitting < (1 - RESIZE_BY) * wanted || (first && fitting > (1 + RESIZE_BY) * wanted)) {
         want(fitting);
       }
     }
@@ -193,7 +203,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   @Override
   public @Nullable Received poll() {
+    boolean first = !weighed;
     synchronized (lock) {
+    weighed = true;
       Taken next = waiting.poll();
       if (next == null) {
         armed = true;
@@ -259,7 +271,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   }
 
   private int prefetch() {
-    return Prefetch.of(permits, request.slots(), request.maxBytes(), peakBytes);
+    // What cannot be raised again is not lowered for fear of what may come.
+    double bytes = weighed || !traits.resizable() ? peakBytes : Prefetch.UNSEEN_BYTES;
+    return Prefetch.of(permits, request.slots(), request.maxBytes(), bytes);
   }
 
   private void want(int prefetch) {

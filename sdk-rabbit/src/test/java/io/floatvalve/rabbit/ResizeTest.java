@@ -232,16 +232,35 @@ class ResizeTest {
   }
 
   @Test
-  void largeMessages_lowerThePrefetch() throws Exception {
+  void firstPrefetch_isWhatTheBudgetHoldsOfMessagesThatNobodyHasSeen() throws Exception {
     String queue = rig.queue("classic");
-    for (int i = 0; i < 60; i++) {
-      rig.publish(queue, null, new byte[100_000]);
+    for (int i = 0; i < 20; i++) {
+      rig.publish(queue, null, new byte[1 << 20]);
+    }
+    ReceiveLink link = links.open(queue, 64, 4 << 20, ConsumeSettings.defaults());
+
+    link.window(8, 0); // with handlers and a batch it would be 86
+
+    await().atMost(LIMIT).until(() -> link.waiting() == 8);
+    await().atMost(LIMIT).until(() -> rig.ready(queue) == 12);
+    link.close(LIMIT);
+  }
+
+  @Test
+  void smallMessages_raiseThePrefetch_andLargeOnesLowerIt() throws Exception {
+    String queue = rig.queue("classic");
+    for (int i = 0; i < 4; i++) {
+      rig.publish(queue, null, new byte[100]);
     }
     ReceiveLink link = links.open(queue, 4, 500_000, ConsumeSettings.defaults());
     link.window(8, 0);
-    await().atMost(LIMIT).until(() -> link.waiting() > 0);
+    assertThat(link.observe().window()).isEqualTo(1);
+    await().atMost(LIMIT).until(() -> link.observe().window() == 8 && link.waiting() == 4);
+    for (int i = 0; i < 60; i++) {
+      rig.publish(queue, null, new byte[100_000]);
+    }
 
-    // Twice 500,000 bytes hold 10 of them; the first consumer had been given 14.
+    // Twice 500,000 bytes hold 10 of them; the consumer had been given 14.
     int[] handled = {0};
     await()
         .atMost(LIMIT)
@@ -255,7 +274,7 @@ class ResizeTest {
               }
               return link.observe().window() + 4 + 1 <= 10;
             });
-    assertThat(handled[0]).isLessThan(60);
+    assertThat(handled[0]).isLessThan(64);
     link.close(LIMIT);
   }
 }
