@@ -130,6 +130,14 @@ public interface ReceiveLink {
   }
 
   /**
+   * Returns for how long a message may stay unsettled before the broker takes it back and ends the
+   * link, as far as is known. The same for as long as it lives, does not wait.
+   */
+  default Duration longestHold() {
+    return Duration.ofSeconds(Long.MAX_VALUE);
+  }
+
+  /**
    * Waits until all acknowledgements so far are on the wire, and confirmed by the broker where
    * receipts were asked for.
    *

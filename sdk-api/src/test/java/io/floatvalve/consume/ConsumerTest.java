@@ -628,6 +628,40 @@ final class ConsumerTest {
   }
 
   @Test
+  void retryInPlace_afterLongerThanTheBrokerWaits_isWarnedOf_atOpening_andWhenAskedFor() {
+    broker.longestHold = Duration.ofSeconds(10);
+    var delays = List.of(Duration.ofSeconds(1), Duration.ofSeconds(4));
+    side.open(settings.withOrdering(Ordering.TOTAL).withRetryDelays(delays).withMaxAttempts(4));
+    assertThat(notes()).isEmpty(); // 9 s in all
+    side.open(settings.withOrdering(Ordering.TOTAL).withRetryDelays(delays).withMaxAttempts(5));
+    assertThat(notes()).singleElement().asString().contains("PT13S", "PT10S");
+    events.clear();
+
+    Consumer asked = side.open(settings.withOrdering(Ordering.BY_KEY));
+    assertThat(notes()).isEmpty();
+    asked.handle(delivery -> Settlement.retryAfter(Duration.ofSeconds(10)));
+    broker.feed(3);
+    await().atMost(LONG).until(() -> asked.status().retriedInPlace() == 3);
+    assertThat(notes()).singleElement().asString().contains("PT10.", "PT10S");
+  }
+
+  @Test
+  void retryByACopy_mayWaitForLongerThanTheBrokerWaits() {
+    broker.longestHold = Duration.ofSeconds(10);
+
+    side.open(settings.withRetryDelays(List.of(LONG)));
+
+    assertThat(notes()).isEmpty();
+  }
+
+  private List<String> notes() {
+    return events.stream()
+        .filter(Event.ConsumerNote.class::isInstance)
+        .map(each -> ((Event.ConsumerNote) each).note())
+        .toList();
+  }
+
+  @Test
   void drain_byKey_givesBackWhatIsParkedInLanes() throws Exception {
     CountDownLatch go = new CountDownLatch(1);
     Consumer consumer = side.open(settings.withOrdering(Ordering.BY_KEY).withWorkers(2));

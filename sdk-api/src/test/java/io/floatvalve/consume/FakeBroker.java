@@ -46,6 +46,7 @@ final class FakeBroker implements Broker {
   boolean namesMessages = true;
   boolean countsDeliveries = true;
   long aheadMillis; // the publisher's clock
+  volatile Duration longestHold = Duration.ofMinutes(30);
   private int fed;
 
   private volatile @Nullable CountDownLatch untilTicks;
@@ -347,6 +348,11 @@ final class FakeBroker implements Broker {
         }
       }
       client.execute(() -> done.done(failure));
+    }
+
+    @Override
+    public Duration longestHold() {
+      return longestHold;
     }
 
     @Override

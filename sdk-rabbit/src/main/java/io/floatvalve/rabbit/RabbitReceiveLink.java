@@ -7,6 +7,7 @@ import com.rabbitmq.client.ShutdownSignalException;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.rabbit.RabbitBroker.ConsumeSettings;
+import io.floatvalve.rabbit.RabbitBroker.Topology;
 import io.floatvalve.rabbit.Unsettled.Words;
 import io.floatvalve.spi.Broker.ReceiveRequest;
 import io.floatvalve.spi.ReceiveLink;
@@ -32,6 +33,8 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private static final double RESIZE_BY = 0.25;
   private static final Duration PATIENCE = Duration.ofMillis(500);
   private static final long QUIET_NANOS = 200_000_000L;
+  private static final String TIMEOUT_ARGUMENT = "x-consumer-timeout"; // milliseconds; from 3.12 on
+  private static final Duration USUAL_TIMEOUT = Duration.ofMinutes(30);
 
   /*
    * A queue with a delivery limit (20 unless told otherwise on RabbitMQ 4) counts what is given back
@@ -47,6 +50,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private final Traits traits;
   private final String queue;
   private final long ackDelayNanos;
+  private final Duration longestHold;
   private final @Nullable RetryQueues retries;
   private final @Nullable Copies copies;
 
@@ -92,6 +96,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     this.queue = plan.queue();
     this.stream = plan.stream();
     this.ackDelayNanos = settings.acknowledgementDelay().toNanos();
+    this.longestHold = longestHold(settings.topology());
     this.retries = retries;
     this.copies = copies;
     if (request.previous() instanceof RabbitReceiveLink before) {
@@ -125,6 +130,13 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     acks.add(this);
     channel.setDefaultConsumer(new Feed(this, "", 0)); // for what comes by a tag of no consumer
     channel.addShutdownListener(this::shutDown); // calls at once if that has happened
+  }
+
+  /** What a queue that is declared says of it, or what a broker does if nobody told it otherwise. */
+  private static Duration longestHold(@Nullable Topology topology) {
+    return topology != null && topology.arguments().get(TIMEOUT_ARGUMENT) instanceof Number millis
+        ? Duration.ofMillis(millis.longValue())
+        : USUAL_TIMEOUT;
   }
 
   String where() {
@@ -191,7 +203,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
    * it when the first is smaller than was feared.
    */
   private void weigh(int size) {
+    boolean first = !weighed;
     double before = peakBytes;
+    weighed = true;
     peakBytes = Prefetch.peak(before, size);
     if ((first || peakBytes > before) && permits > 0 && traits.resizable()) {
       int fitting = prefetch();
@@ -203,9 +217,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   @Override
   public @Nullable Received poll() {
-    boolean first = !weighed;
     synchronized (lock) {
-    weighed = true;
       Taken next = waiting.poll();
       if (next == null) {
         armed = true;
@@ -396,6 +408,11 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     return retries == null ? Duration.ZERO : retries.longest();
   }
 
+  @Override
+  public Duration longestHold() {
+    return longestHold;
+  }
+
   /** Has what is settled told at this time at the latest. The lock is held. */
   private void dueAt(long nanos) {
     if (nanos < dueNanos) {
@@ -427,6 +444,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       }
       boolean all = hurry || unsettled.run() == 0 || unsettled.unsent() >= 2 * batch();
       hurry = false;
+      int before = unsettled.unsent();
       unsettled.tell(all, words);
       writing = before - unsettled.unsent();
       if (writing > 0) {
@@ -460,12 +478,12 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
           case Words.ACK -> channel.basicAck(tag, false);
           case Words.ACK_UP_TO -> channel.basicAck(tag, true);
           case Words.REJECT -> channel.basicReject(tag, false);
-      int before = unsettled.unsent();
           default -> channel.basicNack(tag, false, true);
         }
       }
     } catch (IOException | RuntimeException e) {
       LOG.debug("{} is gone: {}", this, Failures.detail(e)); // the shutdown tells the engine
+      written = false;
     } finally {
       words.clear();
       out.release();
@@ -474,7 +492,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       out.flushAll();
     } catch (IOException e) {
       LOG.debug("{} is gone: {}", this, Failures.detail(e));
+      written = false;
     }
+    return written;
   }
 
   @Override
@@ -497,7 +517,6 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       }
       return unsettled.unsent() + writing;
     }
-      written = false;
   }
 
   // Ending
@@ -506,9 +525,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   public void stop(Duration timeout) {
     synchronized (lock) {
       if (stopped || gone) {
-      written = false;
         return;
-    return written;
       }
       stopped = true;
     }
