@@ -114,7 +114,7 @@ class ResizeTest {
     assertThat(link.observe().window()).isEqualTo(59 - 1 - 8);
     assertThat(rig.ready(queue)).isEqualTo(300 - 59);
     link.close(LIMIT);
-    assertThat(rig.ready(queue)).isEqualTo(300);
+    await().atMost(LIMIT).until(() -> rig.ready(queue) == 300);
   }
 
   @Test
@@ -255,7 +255,8 @@ class ResizeTest {
     ReceiveLink link = links.open(queue, 4, 500_000, ConsumeSettings.defaults());
     link.window(8, 0);
     assertThat(link.observe().window()).isEqualTo(1);
-    await().atMost(LIMIT).until(() -> link.observe().window() == 8 && link.waiting() == 4);
+    // 8 permits, and what the consumer before had delivered.
+    await().atMost(LIMIT).until(() -> link.observe().window() >= 8 && link.waiting() == 4);
     for (int i = 0; i < 60; i++) {
       rig.publish(queue, null, new byte[100_000]);
     }
