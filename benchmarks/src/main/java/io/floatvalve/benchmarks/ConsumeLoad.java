@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.pulsar.client.api.PulsarClientException;
 import picocli.CommandLine;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
@@ -34,50 +35,16 @@ public final class ConsumeLoad implements Callable<Integer> {
     void run(PulsarRig rig, Scale scale) throws Exception;
   }
 
-  /**
-   * How much to run.
-   *
-   * @param pairs counted runs of Floatvalve, and in part 1 of the plain client
-   * @param warmup runs before, in part 1
-   * @param references runs of the plain client in the other parts
-   * @param share of the usual backlog in part 1
-   * @param batch messages a batch in parts 2 and 3
-   */
-  record Scale(int pairs, int warmup, int references, double share, int batch) {
-    /** Returns which sides run in this round. */
-    List<Contestant.Side> sides(int round) {
-      return round < references
-          ? List.of(Contestant.Side.PLAIN, Contestant.Side.FLOATVALVE)
-          : List.of(Contestant.Side.FLOATVALVE);
-    }
-  }
-
   @Option(names = "--only", split = ",", defaultValue = "1,2,3,4,5,6", description = "parts")
   private List<Integer> only = List.of();
 
-  @Option(names = "--pairs", defaultValue = "9", description = "counted runs")
-  private int pairs;
-
-  @Option(names = "--warmup", defaultValue = "2", description = "pairs not counted, in part 1")
-  private int warmup;
-
-  @Option(
-      names = "--references",
-      defaultValue = "3",
-      description = "runs of the plain client in parts 2 to 5")
-  private int references;
-
-  @Option(names = "--share", defaultValue = "1", description = "of the usual backlog, in part 1")
-  private double share;
+  @Mixin private Scale scale = new Scale();
 
   @Option(names = "--batch", defaultValue = "10", description = "messages a batch, in parts 2, 3")
   private int batch;
 
   @Option(names = "--consumers", defaultValue = "1000", description = "how many, in part 6")
   private int consumers;
-
-  @Option(names = "--cases", defaultValue = "", description = "only cases whose name holds this")
-  private String cases = "";
 
   /** Runs it. */
   public static void main(String[] args) {
@@ -86,26 +53,25 @@ public final class ConsumeLoad implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    Scale scale = new Scale(pairs, warmup, references, share, batch);
     Figures.heading();
     for (int each : only) {
       Part part =
           switch (each) {
-            case 1 -> new Throughput(cases);
-            case 2 -> new SlowSibling(cases);
-            case 3 -> new TurningSlow(cases);
-            case 4 -> new LargeMessages(cases);
-            case 5 -> new StuckHandler(cases);
+            case 1 -> new Throughput();
+            case 2 -> new SlowSibling(batch);
+            case 3 -> new TurningSlow(batch);
+            case 4 -> new LargeMessages();
+            case 5 -> new StuckHandler();
             case 6 -> new ManyConsumers(consumers);
             default -> throw new IllegalArgumentException("parts are 1 to 6, not " + each);
           };
-      run(part, scale);
+      run(part);
     }
     return 0;
   }
 
   /** Runs a part on a broker of its own, whose data then go. */
-  private static void run(Part part, Scale scale) throws Exception {
+  private void run(Part part) throws Exception {
     Instant start = Instant.now();
     try (PulsarRig rig = new PulsarRig()) {
       part.run(rig, scale);

@@ -9,7 +9,7 @@ interface Contestant extends AutoCloseable {
 
   /** Whose it is. */
   enum Side {
-    /** The plain client's: a receive queue of 1000, and a loop that receives and acknowledges. */
+    /** The plain client's: a fixed receive queue or prefetch, and loops that handle. */
     PLAIN,
     /** Floatvalve's, with adaptive permits. */
     FLOATVALVE
@@ -29,17 +29,29 @@ interface Contestant extends AutoCloseable {
    */
   record Plan(String topic, Ordering ordering, int workers, Work work) {}
 
+  /** Opens a contestant. */
+  interface Opener {
+    /** Opens one of this side. */
+    Contestant open(Side side, Plan plan) throws Exception;
+  }
+
   /** Begins to consume. */
   void start();
 
   /** Returns how many messages wait here, beyond those that are handled. */
   int waiting();
 
+  /** Returns how many messages wait here and are handled. */
+  int held();
+
   /** Returns how many bytes of payload wait here, as far as the side tells: else -1. */
   long waitingBytes();
 
   /** Returns how much may be on its way and waiting. */
   int permits();
+
+  /** Returns whether its connection was lost since it was opened. */
+  boolean wasDisconnected();
 
   @Override
   void close();

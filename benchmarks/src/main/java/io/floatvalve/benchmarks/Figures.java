@@ -69,20 +69,66 @@ final class Figures {
 
   /** Returns the ratio of ours to theirs: its median, least and most; nothing if it has none. */
   static String ratio(List<Double> plain, List<Double> ours) {
-    if (plain.isEmpty() || plain.size() != ours.size() || plain.contains(0.0)) {
-      return "";
+    double[] ratios = ratios(plain, ours);
+    return ratios.length == 0
+        ? ""
+        : String.format(
+            Locale.ROOT,
+            "%.2f [%.2f..%.2f]",
+            ratios[ratios.length / 2],
+            ratios[0],
+            ratios[ratios.length - 1]);
+  }
+
+  /** Returns the ratios of ours to theirs pair by pair, sorted; none if they are no pairs. */
+  private static double[] ratios(List<Double> plain, List<Double> ours) {
+    if (plain.size() != ours.size() || plain.contains(0.0)) {
+      return new double[0];
     }
     double[] ratios = new double[plain.size()];
     for (int i = 0; i < ratios.length; i++) {
       ratios[i] = ours.get(i) / plain.get(i);
     }
     Arrays.sort(ratios);
-    return String.format(
-        Locale.ROOT,
-        "%.2f [%.2f..%.2f]",
-        ratios[ratios.length / 2],
-        ratios[0],
-        ratios[ratios.length - 1]);
+    return ratios;
+  }
+
+  /** Returns the runs of a side. */
+  private List<Double> of(String name, Contestant.Side side) {
+    return byName.getOrDefault(name, Map.of()).getOrDefault(side.name(), List.of());
+  }
+
+  /** Returns the median of the ratios pair by pair of ours to theirs, or NaN. */
+  double medianRatio(String name) {
+    double[] ratios = ratios(of(name, Contestant.Side.PLAIN), of(name, Contestant.Side.FLOATVALVE));
+    return ratios.length == 0 ? Double.NaN : ratios[ratios.length / 2];
+  }
+
+  /** Returns the median of a figure of a side, or NaN. */
+  double median(String name, Contestant.Side side) {
+    List<Double> runs = of(name, side);
+    return runs.isEmpty() ? Double.NaN : median(runs, run -> run);
+  }
+
+  /** Returns the most that a side had in any run, or NaN. */
+  double most(String name, Contestant.Side side) {
+    return of(name, side).stream().mapToDouble(run -> run).max().orElse(Double.NaN);
+  }
+
+  /** Prints whether something is as large as is wanted; what was not measured is not. */
+  void wantAtLeast(String what, double value, double least) {
+    want(what, value, "at least " + number(least), value >= least);
+  }
+
+  /** Prints whether something is as small as is wanted; what was not measured is not. */
+  void wantAtMost(String what, double value, double most) {
+    want(what, value, "at most " + number(most), value <= most);
+  }
+
+  private void want(String what, double value, String wanted, boolean held) {
+    OUT.printf(
+        "%-42s %s: %s, wanted %s: %s%n", of, what, number(value), wanted, held ? "yes" : "NO");
+    OUT.flush();
   }
 
   /** Returns the median of a figure of some runs. */

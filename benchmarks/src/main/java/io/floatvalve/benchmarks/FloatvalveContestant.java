@@ -3,30 +3,29 @@ package io.floatvalve.benchmarks;
 import io.floatvalve.Messaging;
 import io.floatvalve.consume.Consumer;
 import io.floatvalve.consume.ConsumerSettings;
-import io.floatvalve.model.Address;
+import io.floatvalve.consume.ConsumerStatus;
 import io.floatvalve.model.Settlement;
-import io.floatvalve.pulsar.PulsarBroker;
 import java.time.Duration;
-import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 
 /** Floatvalve, with the settings that a user gets who sets nothing. */
 final class FloatvalveContestant implements Contestant {
   private final Consumer consumer;
   private final Work work;
 
-  FloatvalveContestant(Messaging messaging, Plan plan) {
+  /**
+   * Opens it.
+   *
+   * @param source what to consume, with what only its broker has
+   */
+  FloatvalveContestant(Messaging messaging, ConsumerSettings source, Plan plan) {
     work = plan.work();
     consumer =
         messaging.consumer(
-            ConsumerSettings.from(Address.topic(plan.topic()))
-                .withGroup(SUBSCRIPTION)
+            source
                 .withOrdering(plan.ordering())
                 .withWorkers(plan.workers())
                 .withOpenTimeout(Duration.ofMinutes(1))
-                .withCloseTimeout(Duration.ofSeconds(5))
-                .withNative(
-                    PulsarBroker.ConsumeSettings.defaults()
-                        .withInitialPosition(SubscriptionInitialPosition.Earliest)));
+                .withCloseTimeout(Duration.ofSeconds(5)));
   }
 
   @Override
@@ -44,6 +43,12 @@ final class FloatvalveContestant implements Contestant {
   }
 
   @Override
+  public int held() {
+    ConsumerStatus status = consumer.status();
+    return status.waiting() + status.inHandlers() + status.settling();
+  }
+
+  @Override
   public long waitingBytes() {
     return consumer.status().waitingBytes();
   }
@@ -51,6 +56,11 @@ final class FloatvalveContestant implements Contestant {
   @Override
   public int permits() {
     return consumer.status().permits();
+  }
+
+  @Override
+  public boolean wasDisconnected() {
+    return !consumer.status().lastLoss().isEmpty();
   }
 
   @Override

@@ -1,38 +1,27 @@
 package io.floatvalve.benchmarks;
 
-import io.floatvalve.Messaging;
 import io.floatvalve.benchmarks.Contestant.Side;
-import io.floatvalve.event.Event;
 import io.floatvalve.model.Ordering;
-import io.floatvalve.pulsar.PulsarBroker;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.pulsar.client.api.PulsarClient;
 import org.jspecify.annotations.Nullable;
 
 /** Large messages and a slow handler in a JVM of 256 MB: how much waits there. */
 final class LargeMessages implements ConsumeLoad.Part {
-  private static final int SIZE = 1 << 20;
+  static final int SIZE = 1 << 20;
   private static final int COUNT = 500;
   private static final int HANDLER_MILLIS = 200;
   private static final int SECONDS = 10;
   private static final int PATIENCE_SECONDS = 60;
 
-  private final String cases;
-
-  LargeMessages(String cases) {
-    this.cases = cases;
-  }
-
   @Override
-  public void run(PulsarRig rig, ConsumeLoad.Scale scale) throws Exception {
+  public void run(PulsarRig rig, Scale scale) throws Exception {
     for (int partitions : new int[] {1, 4}) {
       for (int workers : new int[] {1, 16}) {
         String name =
@@ -41,7 +30,7 @@ final class LargeMessages implements ConsumeLoad.Part {
                 + " part., "
                 + workers
                 + (workers == 1 ? " worker" : " workers");
-        if (!name.contains(cases)) {
+        if (!scale.wants(name)) {
           continue;
         }
         Figures figures = new Figures(name);
@@ -57,7 +46,8 @@ final class LargeMessages implements ConsumeLoad.Part {
     }
   }
 
-  private static void child(String url, Side side, String topic, int workers, Figures figures)
+  /** Consumes in a JVM of its own, with little heap. */
+  static void child(String url, Side side, String topic, int workers, Figures figures)
       throws Exception {
     List<String> command =
         List.of(
@@ -106,7 +96,6 @@ final class LargeMessages implements ConsumeLoad.Part {
       String url = args[0];
       Side side = Side.valueOf(args[1]);
       AtomicInteger handled = new AtomicInteger();
-      AtomicInteger lost = new AtomicInteger();
       var plan =
           new Contestant.Plan(
               args[2],
@@ -116,32 +105,20 @@ final class LargeMessages implements ConsumeLoad.Part {
                 Thread.sleep(HANDLER_MILLIS);
                 handled.incrementAndGet();
               });
-      List<Contestant> open = new ArrayList<>();
-      if (side == Side.FLOATVALVE) {
-        Messaging messaging =
-            Messaging.over(
-                PulsarBroker.connect(url),
-                event -> {
-                  if (event instanceof Event.LinkLost) {
-                    lost.incrementAndGet();
-                  }
-                });
-        open.add(new FloatvalveContestant(messaging, plan));
-      } else {
-        open.add(new PlainContestant(PulsarClient.builder().serviceUrl(url).build(), plan));
-      }
-      Contestant contestant = open.get(0);
+      Contestant contestant =
+          url.startsWith("amqp")
+              ? RabbitRig.open(url, side, plan)
+              : PulsarRig.open(url, side, plan);
       var heap = ManagementFactory.getMemoryMXBean();
       try (Watcher queued = new Watcher(() -> queued(contestant));
           Watcher used = new Watcher(() -> heap.getHeapMemoryUsage().getUsed())) {
         contestant.start();
         Thread.sleep(TimeUnit.SECONDS.toMillis(SECONDS));
-        boolean gone = contestant instanceof PlainContestant plain && plain.wasDisconnected();
         System.out.println(
             "most MB queued="
                 + queued.most() / 1e6
-                + ";disconnects="
-                + (lost.get() + (gone ? 1 : 0))
+                + ";disconnected="
+                + (contestant.wasDisconnected() ? 1 : 0)
                 + ";handled in "
                 + SECONDS
                 + " s="

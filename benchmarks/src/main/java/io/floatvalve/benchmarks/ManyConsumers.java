@@ -23,7 +23,7 @@ final class ManyConsumers implements ConsumeLoad.Part {
   }
 
   @Override
-  public void run(PulsarRig rig, ConsumeLoad.Scale scale) throws Exception {
+  public void run(PulsarRig rig, Scale scale) throws Exception {
     Figures figures = new Figures("6: " + many + " consumers");
     for (Side side : Side.values()) {
       crowd(rig, side, figures);

@@ -1,6 +1,8 @@
 package io.floatvalve.benchmarks;
 
 import io.floatvalve.Messaging;
+import io.floatvalve.consume.ConsumerSettings;
+import io.floatvalve.model.Address;
 import io.floatvalve.pulsar.PulsarBroker;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.FaultProxy.Direction;
@@ -16,6 +18,7 @@ import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.ProducerBuilder;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.PulsarClientException;
+import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,8 +75,27 @@ final class PulsarRig implements AutoCloseable {
       throws PulsarClientException {
     Ends ends = away ? far : near;
     return switch (side) {
-      case PLAIN -> new PlainContestant(ends.plain(), plan);
-      case FLOATVALVE -> new FloatvalveContestant(ends.messaging(), plan);
+      case PLAIN -> new PlainPulsar(ends.plain(), plan);
+      case FLOATVALVE -> ours(ends.messaging(), plan);
+    };
+  }
+
+  private static Contestant ours(Messaging messaging, Contestant.Plan plan) {
+    var source =
+        ConsumerSettings.from(Address.topic(plan.topic()))
+            .withGroup(Contestant.SUBSCRIPTION)
+            .withNative(
+                PulsarBroker.ConsumeSettings.defaults()
+                    .withInitialPosition(SubscriptionInitialPosition.Earliest));
+    return new FloatvalveContestant(messaging, source, plan);
+  }
+
+  /** Opens one with a client of its own, which stays open. */
+  static Contestant open(String url, Contestant.Side side, Contestant.Plan plan)
+      throws PulsarClientException {
+    return switch (side) {
+      case PLAIN -> new PlainPulsar(PulsarClient.builder().serviceUrl(url).build(), plan);
+      case FLOATVALVE -> ours(Messaging.over(PulsarBroker.connect(url)), plan);
     };
   }
 

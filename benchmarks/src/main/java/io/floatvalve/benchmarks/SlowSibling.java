@@ -7,31 +7,32 @@ import java.time.Duration;
 /** Two consumers of one subscription, one of them slow: does it keep what the other could do? */
 final class SlowSibling implements ConsumeLoad.Part {
   private static final Duration LIMIT = Duration.ofMinutes(3);
-  private static final int COUNT = 2_000;
+  static final int COUNT = 2_000;
   private static final int SLOW_MILLIS = 50;
 
-  private final String cases;
+  private final int largest;
 
-  SlowSibling(String cases) {
-    this.cases = cases;
+  SlowSibling(int batch) {
+    largest = batch;
   }
 
   @Override
-  public void run(PulsarRig rig, ConsumeLoad.Scale scale) throws Exception {
+  public void run(PulsarRig rig, Scale scale) throws Exception {
     for (int workers : new int[] {1, 16}) {
-      for (int batch : new int[] {1, scale.batch()}) {
+      for (int batch : new int[] {1, largest}) {
         String name =
             "2: slow sibling, "
                 + workers
                 + (workers == 1 ? " worker, " : " workers, ")
                 + (batch == 1 ? "single" : "batches of " + batch);
-        if (!name.contains(cases)) {
+        if (!scale.wants(name)) {
           continue;
         }
         Figures figures = new Figures(name);
         for (int i = 0; i < scale.pairs(); i++) {
           for (Side side : scale.sides(i)) {
-            run(rig, side, workers, batch, figures);
+            String topic = rig.backlog(1, COUNT, 100, batch);
+            run(topic, side, workers, figures, (whose, plan) -> rig.open(whose, false, plan));
           }
         }
         figures.print();
@@ -39,9 +40,9 @@ final class SlowSibling implements ConsumeLoad.Part {
     }
   }
 
-  private static void run(PulsarRig rig, Side side, int workers, int batch, Figures figures)
+  /** Has two consumers take a backlog of {@link #COUNT}, one of them slow. */
+  static void run(String topic, Side side, int workers, Figures figures, Contestant.Opener opener)
       throws Exception {
-    String topic = rig.backlog(1, COUNT, 100, batch);
     Progress all = new Progress(COUNT);
     Progress bySlow = new Progress(COUNT);
     var slow =
@@ -55,8 +56,8 @@ final class SlowSibling implements ConsumeLoad.Part {
               all.mark();
             });
     var fast = new Contestant.Plan(topic, Ordering.NONE, workers, () -> all.mark());
-    try (Contestant first = rig.open(side, false, slow);
-        Contestant second = rig.open(side, false, fast);
+    try (Contestant first = opener.open(side, slow);
+        Contestant second = opener.open(side, fast);
         Watcher held = new Watcher(first::waiting)) {
       long start = System.nanoTime();
       first.start();

@@ -16,21 +16,15 @@ final class StuckHandler implements ConsumeLoad.Part {
   private static final int SLOW_MILLIS = 50;
   private static final int FAST_COUNT = 60_000;
 
-  private final String cases;
-
-  StuckHandler(String cases) {
-    this.cases = cases;
-  }
-
   @Override
-  public void run(PulsarRig rig, ConsumeLoad.Scale scale) throws Exception {
+  public void run(PulsarRig rig, Scale scale) throws Exception {
     for (int roundTrip : new int[] {0, 20}) {
       for (Ordering ordering : Ordering.values()) {
         String after = ordering.name().toLowerCase(java.util.Locale.ROOT) + ", RTT " + roundTrip;
         rig.roundTrip(Duration.ofMillis(roundTrip));
         for (int millis : new int[] {0, 1}) {
           Figures stuck = new Figures("5: stuck, " + millis + " ms, " + after);
-          if (stuck.of().contains(cases)) {
+          if (scale.wants(stuck.of())) {
             for (int i = 0; i < scale.pairs(); i++) {
               for (Side side : scale.sides(i)) {
                 stuck(rig, side, roundTrip > 0, ordering, millis, stuck);
@@ -40,7 +34,7 @@ final class StuckHandler implements ConsumeLoad.Part {
           }
         }
         Figures slow = new Figures("5: slow for a while, " + after);
-        if (slow.of().contains(cases)) {
+        if (scale.wants(slow.of())) {
           for (int i = 0; i < scale.pairs(); i++) {
             for (Side side : scale.sides(i)) {
               slow(rig, side, roundTrip > 0, ordering, slow);

@@ -3,23 +3,16 @@ package io.floatvalve.benchmarks;
 import io.floatvalve.benchmarks.Contestant.Side;
 import io.floatvalve.model.Ordering;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /** A handler that does nothing: how fast messages come through. */
 final class Throughput implements ConsumeLoad.Part {
   private static final Duration LIMIT = Duration.ofMinutes(2);
   private static final int WORKERS = 16; // the default; the plain side has one loop
 
-  private final String cases;
-
-  Throughput(String cases) {
-    this.cases = cases;
-  }
-
-  /** What one run measured. */
-  private record Run(double rate, double withStart, double cpuMicros, double allocated) {}
-
   @Override
-  public void run(PulsarRig rig, ConsumeLoad.Scale scale) throws Exception {
+  public void run(PulsarRig rig, Scale scale) throws Exception {
     for (int roundTrip : new int[] {0, 20}) {
       for (int partitions : new int[] {1, 4}) {
         for (boolean batched : new boolean[] {true, false}) {
@@ -31,7 +24,7 @@ final class Throughput implements ConsumeLoad.Part {
                   + " part., RTT "
                   + roundTrip
                   + " ms";
-          if (name.contains(cases)) {
+          if (scale.wants(name)) {
             race(rig, scale, name, roundTrip, partitions, batched);
           }
         }
@@ -40,42 +33,16 @@ final class Throughput implements ConsumeLoad.Part {
   }
 
   private static void race(
-      PulsarRig rig,
-      ConsumeLoad.Scale scale,
-      String name,
-      int roundTrip,
-      int partitions,
-      boolean batched)
+      PulsarRig rig, Scale scale, String name, int roundTrip, int partitions, boolean batched)
       throws Exception {
-    int count = (int) (scale.share() * (batched ? 600_000 : 60_000));
+    int count = scale.of(batched ? 600_000 : 60_000);
     Figures figures = new Figures(name);
     rig.roundTrip(Duration.ofMillis(roundTrip));
-    for (int i = -scale.warmup(); i < scale.pairs(); i++) {
-      // Each second round goes the other way round: whatever drifts meets both alike.
-      boolean turned = (i & 1) != 0;
-      Run a =
-          run(rig, turned ? Side.FLOATVALVE : Side.PLAIN, roundTrip, partitions, batched, count);
-      Run b =
-          run(rig, turned ? Side.PLAIN : Side.FLOATVALVE, roundTrip, partitions, batched, count);
-      Run control = run(rig, Side.PLAIN, roundTrip, partitions, batched, count);
-      if (i >= 0) {
-        add(figures, Side.PLAIN, turned ? b : a);
-        add(figures, Side.FLOATVALVE, turned ? a : b);
-        figures.addControl("msg/s", control.rate);
-        figures.addControl("CPU us/msg", control.cpuMicros);
-      }
-    }
+    Race.run(scale, figures, side -> run(rig, side, roundTrip, partitions, batched, count));
     figures.print();
   }
 
-  private static void add(Figures figures, Side side, Run run) {
-    figures.add("msg/s", side, run.rate);
-    figures.add("msg/s from the first", side, run.withStart);
-    figures.add("CPU us/msg", side, run.cpuMicros);
-    figures.add("B/msg", side, run.allocated);
-  }
-
-  private static Run run(
+  private static Map<String, Double> run(
       PulsarRig rig, Side side, int roundTrip, int partitions, boolean batched, int count)
       throws Exception {
     String topic = rig.backlog(partitions, count, batched ? 100 : 1_000, batched ? 1_000 : 1);
@@ -87,8 +54,12 @@ final class Throughput implements ConsumeLoad.Part {
       Meter meter = new Meter();
       contestant.start();
       progress.await(LIMIT);
-      return new Run(
-          progress.steadyRate(), progress.rate(), meter.cpuMicros(count), meter.allocated(count));
+      Map<String, Double> figures = new LinkedHashMap<>();
+      figures.put("msg/s", progress.steadyRate());
+      figures.put("msg/s from the first", progress.rate());
+      figures.put("CPU us/msg", meter.cpuMicros(count));
+      figures.put("B/msg", meter.allocated(count));
+      return figures;
     }
   }
 }

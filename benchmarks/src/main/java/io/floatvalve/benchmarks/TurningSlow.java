@@ -13,22 +13,22 @@ final class TurningSlow implements ConsumeLoad.Part {
   private static final int TURN = 5_000;
   private static final int SLOW_MILLIS = 20;
 
-  private final String cases;
+  private final int largest;
 
-  TurningSlow(String cases) {
-    this.cases = cases;
+  TurningSlow(int batch) {
+    largest = batch;
   }
 
   @Override
-  public void run(PulsarRig rig, ConsumeLoad.Scale scale) throws Exception {
+  public void run(PulsarRig rig, Scale scale) throws Exception {
     for (int workers : new int[] {1, 16}) {
-      for (int batch : new int[] {1, scale.batch()}) {
+      for (int batch : new int[] {1, largest}) {
         String name =
             "3: turning slow, "
                 + workers
                 + (workers == 1 ? " worker, " : " workers, ")
                 + (batch == 1 ? "single" : "batches of " + batch);
-        if (!name.contains(cases)) {
+        if (!scale.wants(name)) {
           continue;
         }
         Figures figures = new Figures(name);

@@ -180,8 +180,8 @@ public class HandledMessageBenchmark {
     }
 
     @Override
-    public boolean flush(Duration timeout) {
-      return true;
+    public int flush(Duration timeout) {
+      return 0;
     }
 
     @Override

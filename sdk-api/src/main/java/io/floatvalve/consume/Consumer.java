@@ -48,7 +48,8 @@ public interface Consumer extends AutoCloseable {
    * own message is not waited for.
    *
    * @param timeout the longest wait; zero does not wait for handlers
-   * @return how many messages are not settled; 0 if all are. An interrupt ends the wait and is kept
+   * @return how many messages are not settled, or are and the broker may not have been told: those
+   *     come again. 0 if there are none. An interrupt ends the wait and is kept
    */
   long drain(Duration timeout);
 

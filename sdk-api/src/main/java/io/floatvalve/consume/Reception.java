@@ -103,6 +103,7 @@ final class Reception {
   private volatile @Nullable Crew crew;
   private volatile boolean windowDue;
   private volatile boolean stirred;
+  private volatile boolean tooLongNoted; // of a message that was being retried
   private volatile String lastLoss = "";
   private volatile double handlerNanos; // what handlerTime says; written under lock
   private volatile long tickNanos = System.nanoTime(); // a clock that costs nothing, to 50 ms
@@ -221,11 +222,43 @@ final class Reception {
     previous = link;
     next.opened(link);
     tell(new Event.LinkOpened(Instant.now(), who, next.epoch));
-    String note = link.traits().note();
+    note(link.traits().note());
+    if (ordered || !link.traits().copies()) {
+      boolean unused = noteIfTooLong(link, delaysInAll(link.longestHold()));
+    }
+    return next;
+  }
+
+  private void note(String note) {
     if (!note.isEmpty()) {
       tell(new Event.ConsumerNote(Instant.now(), who, note));
     }
-    return next;
+  }
+
+  /** Returns how long a message waits for all its attempts, or as much as is enough to know. */
+  private Duration delaysInAll(Duration enough) {
+    Duration sum = Duration.ZERO;
+    for (int attempt = 1;
+        attempt < settings.maxAttempts() && sum.compareTo(enough) < 0;
+        attempt++) {
+      sum = sum.plus(settings.delayAfter(attempt));
+    }
+    return sum;
+  }
+
+  /** Warns of retries in place that the broker does not wait for; returns whether it did. */
+  private boolean noteIfTooLong(ReceiveLink link, Duration held) {
+    Duration hold = link.longestHold();
+    if (held.compareTo(hold) < 0) {
+      return false;
+    }
+    note(
+        "retries wait here, unsettled, for "
+            + held
+            + " or more, and the broker allows "
+            + hold
+            + " unless told otherwise: it takes the message back before, and ends the link");
+    return true;
   }
 
   void wake() {
@@ -634,6 +667,10 @@ final class Reception {
             && wait.compareTo(by.link().longestDelay()) <= 0) {
           copy(t, new Copy(false, t.attempt(), wait, reason, Instant.now()));
         } else {
+          if (!tooLongNoted) {
+            long heldNanos = System.nanoTime() - t.received.arrivedNanos();
+            tooLongNoted = noteIfTooLong(by.link(), wait.plusNanos(heldNanos));
+          }
           yield retryInPlace(t, wait);
         }
         yield null;
@@ -1127,7 +1164,7 @@ final class Reception {
    *
    * @param own handlers that are not waited for, because they wait for this
    * @param waits whether handlers are waited for at all
-   * @return how many are not settled
+   * @return how many are not settled, or are and the broker may not know it
    */
   long drain(Duration timeout, int own, boolean waits) {
     long deadline = System.nanoTime() + timeout.toNanos();
@@ -1140,11 +1177,17 @@ final class Reception {
     if (waits) {
       awaitSettled(deadline, own);
     }
-    by = current;
-    if (by != null && !by.isLost()) {
-      by.link().flush(left(deadline));
+    return unsettled() + unheard(deadline);
+  }
+
+  /** Waits until the broker has been told all ends; returns how many it may not have. */
+  private long unheard(long deadline) {
+    Incarnation by = current;
+    if (by != null) {
+      return by.link().flush(by.isLost() ? Duration.ZERO : left(deadline));
     }
-    return unsettled();
+    ReceiveLink gone = previous;
+    return gone == null ? 0 : gone.flush(Duration.ZERO);
   }
 
   private static Duration left(long deadline) {

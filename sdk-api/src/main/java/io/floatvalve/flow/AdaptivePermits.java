@@ -9,7 +9,8 @@ package io.floatvalve.flow;
  * evidence that messages did.
  *
  * <ol>
- *   <li><b>Start</b> with 4: more than one, so that the first round trips overlap with work.
+ *   <li><b>Start</b> with 4: more than one, so that the first round trips overlap with work. Fewer
+ *       where the budget does not hold as many messages of 1 MiB: their size is not known yet.
  *   <li><b>Grow</b> when a handler found nothing, and as many messages as there are permits were
  *       taken since the last change, within half a second. Without the count one pause would be
  *       taken for many; without the time a trickle of messages, which no number of permits makes
@@ -64,7 +65,8 @@ final class AdaptivePermits implements PermitLaw {
   AdaptivePermits(PermitPolicy policy, int workers) {
     this.policy = policy;
     this.workers = workers;
-    this.permits = Math.max(policy.least(), Math.min(policy.most(), START));
+    int start = Math.min(START, SizePeak.fittingUnseen(policy.maxBytes()));
+    this.permits = Math.max(policy.least(), Math.min(policy.most(), start));
   }
 
   @Override

@@ -4,7 +4,14 @@ package io.floatvalve.flow;
 final class SizePeak {
   private static final double FORGET = 0.02;
 
+  private static final long UNSEEN_BYTES = 1 << 20;
+
   private double bytes;
+
+  /** Returns how many messages the budget holds while the size of none is known: at least 1. */
+  static int fittingUnseen(long budget) {
+    return (int) Math.max(1, Math.min(Integer.MAX_VALUE, budget / UNSEEN_BYTES));
+  }
 
   void saw(int size) {
     bytes = size > bytes ? size : bytes + (size - bytes) * FORGET;

@@ -50,6 +50,10 @@ public final class Settlement {
    * It is to be handled again after this delay at least; once the consumer's {@code maxAttempts}
    * are used up it is rejected.
    *
+   * <p>Where it waits in this process (with an order, and where the broker has no step as long), it
+   * stays unsettled. On RabbitMQ keep the delay well below the broker's acknowledgement timeout, 30
+   * minutes unless told otherwise: a longer one ends the link, and the message comes again then.
+   *
    * @param delay from 0 to 1 day; where the broker has steps only, the next longer one
    * @throws IllegalArgumentException if out of range
    */

@@ -130,12 +130,21 @@ public interface ReceiveLink {
   }
 
   /**
+   * Returns for how long a message may stay unsettled before the broker takes it back and ends the
+   * link, as far as is known. The same for as long as it lives, does not wait.
+   */
+  default Duration longestHold() {
+    return Duration.ofSeconds(Long.MAX_VALUE);
+  }
+
+  /**
    * Waits until all acknowledgements so far are on the wire, and confirmed by the broker where
    * receipts were asked for.
    *
-   * @return whether they are; false after the timeout
+   * @return how many ends of messages, given back ones among them, are not or may not be after the
+   *     timeout; 0 if all are. For a link that is gone at once, how many it took with it
    */
-  boolean flush(Duration timeout);
+  int flush(Duration timeout);
 
   /**
    * Ends delivery: asks the broker for no more and waits until nothing more comes on its own, for

@@ -601,6 +601,67 @@ final class ConsumerTest {
   }
 
   @Test
+  void drain_saysWhatTheBrokerWasNotTold() {
+    Consumer consumer = side.open(settings);
+    consumer.handle(delivery -> Settlement.accept());
+    broker.feed(10);
+    awaitAcked(10);
+
+    broker.link().unheard = 3;
+
+    assertThat(consumer.drain(LONG)).isEqualTo(3);
+  }
+
+  @Test
+  void drain_saysWhatALostLinkTookWithIt() {
+    Consumer consumer = side.open(settings);
+    consumer.handle(delivery -> Settlement.accept());
+    broker.feed(10);
+    awaitAcked(10);
+    broker.link().unheard = 3;
+    broker.refusal = new MessagingException(MessagingException.Kind.UNREACHABLE, "down", null);
+
+    broker.link().lose();
+    await().atMost(LONG).until(() -> consumer.status().state() == ConsumerStatus.State.RECOVERING);
+
+    assertThat(consumer.drain(LONG)).isEqualTo(3);
+  }
+
+  @Test
+  void retryInPlace_afterLongerThanTheBrokerWaits_isWarnedOf_atOpening_andWhenAskedFor() {
+    broker.longestHold = Duration.ofSeconds(10);
+    var delays = List.of(Duration.ofSeconds(1), Duration.ofSeconds(4));
+    side.open(settings.withOrdering(Ordering.TOTAL).withRetryDelays(delays).withMaxAttempts(4));
+    assertThat(notes()).isEmpty(); // 9 s in all
+    side.open(settings.withOrdering(Ordering.TOTAL).withRetryDelays(delays).withMaxAttempts(5));
+    assertThat(notes()).singleElement().asString().contains("PT13S", "PT10S");
+    events.clear();
+
+    Consumer asked = side.open(settings.withOrdering(Ordering.BY_KEY));
+    assertThat(notes()).isEmpty();
+    asked.handle(delivery -> Settlement.retryAfter(Duration.ofSeconds(10)));
+    broker.feed(3);
+    await().atMost(LONG).until(() -> asked.status().retriedInPlace() == 3);
+    assertThat(notes()).singleElement().asString().contains("PT10.", "PT10S");
+  }
+
+  @Test
+  void retryByACopy_mayWaitForLongerThanTheBrokerWaits() {
+    broker.longestHold = Duration.ofSeconds(10);
+
+    side.open(settings.withRetryDelays(List.of(LONG)));
+
+    assertThat(notes()).isEmpty();
+  }
+
+  private List<String> notes() {
+    return events.stream()
+        .filter(Event.ConsumerNote.class::isInstance)
+        .map(each -> ((Event.ConsumerNote) each).note())
+        .toList();
+  }
+
+  @Test
   void drain_byKey_givesBackWhatIsParkedInLanes() throws Exception {
     CountDownLatch go = new CountDownLatch(1);
     Consumer consumer = side.open(settings.withOrdering(Ordering.BY_KEY).withWorkers(2));

@@ -46,6 +46,7 @@ final class FakeBroker implements Broker {
   boolean namesMessages = true;
   boolean countsDeliveries = true;
   long aheadMillis; // the publisher's clock
+  volatile Duration longestHold = Duration.ofMinutes(30);
   private int fed;
 
   private volatile @Nullable CountDownLatch untilTicks;
@@ -195,6 +196,7 @@ final class FakeBroker implements Broker {
     int mostWaiting;
     int windows;
     boolean flushed;
+    volatile int unheard; // ends that the broker was not told
 
     private FakeLink(Listener listener) {
       this.listener = listener;
@@ -349,9 +351,14 @@ final class FakeBroker implements Broker {
     }
 
     @Override
-    public boolean flush(Duration timeout) {
+    public Duration longestHold() {
+      return longestHold;
+    }
+
+    @Override
+    public int flush(Duration timeout) {
       flushed = true;
-      return true;
+      return unheard;
     }
 
     @Override

@@ -523,20 +523,21 @@ final class PulsarLink implements ReceiveLink {
   }
 
   @Override
-  public boolean flush(Duration timeout) {
+  public int flush(Duration timeout) {
     long deadline = System.nanoTime() + timeout.toNanos();
     for (Partition each : partitions) {
       each.flush();
     }
-    return await(
-        deadline,
-        () -> {
-          int due = 0;
-          for (Partition each : partitions) {
-            due += each.receiptsDue();
-          }
-          return due == 0;
-        });
+    boolean unused = await(deadline, () -> receiptsDue() == 0);
+    return receiptsDue();
+  }
+
+  private int receiptsDue() {
+    int due = 0;
+    for (Partition each : partitions) {
+      due += each.receiptsDue();
+    }
+    return due;
   }
 
   @Override

@@ -195,11 +195,16 @@ final class Copies {
         throw new IOException("the connection has no channel left");
       }
       channel = made;
-      channel.addConfirmListener(this::confirmed, this::refused);
-      channel.addReturnListener(
-          (code, text, exchange, key, properties, body) -> returned(code, text, key, properties));
-      channel.addShutdownListener(this::gone);
-      channel.rpc(new AMQP.Confirm.Select.Builder().build());
+      try {
+        channel.addConfirmListener(this::confirmed, this::refused);
+        channel.addReturnListener(
+            (code, text, exchange, key, properties, body) -> returned(code, text, key, properties));
+        channel.addShutdownListener(this::gone);
+        channel.rpc(new AMQP.Confirm.Select.Builder().build());
+      } catch (IOException | RuntimeException e) {
+        close(); // nobody else knows of the channel
+        throw e;
+      }
     }
 
     boolean isOpen() {

@@ -8,6 +8,9 @@ final class Prefetch {
   /** AMQP counts in 16 bits; and 0, which we never say, would mean without bound. */
   private static final int MOST = 0xFFFF;
 
+  /** How large a message is taken to be before the first one was seen. */
+  static final double UNSEEN_BYTES = 1 << 20;
+
   private static final int SHARE_OF_BATCH = 5;
   private static final int FEWEST_OF_LARGEST_BATCH = 32;
   private static final int LARGEST_BATCH = 256;
@@ -18,7 +21,7 @@ final class Prefetch {
    * Returns the prefetch: permits, what handlers hold, and what was acknowledged and not told; but
    * no more than the budget of bytes holds, once for what waits and once for what handlers hold.
    *
-   * @param peakBytes how large messages are, or 0 if none was seen
+   * @param peakBytes how large messages are; 0 sets no bound
    */
   static int of(int permits, int slots, long maxBytes, double peakBytes) {
     int held = permits + slots;

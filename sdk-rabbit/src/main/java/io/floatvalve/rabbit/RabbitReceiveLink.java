@@ -7,6 +7,7 @@ import com.rabbitmq.client.ShutdownSignalException;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.rabbit.RabbitBroker.ConsumeSettings;
+import io.floatvalve.rabbit.RabbitBroker.Topology;
 import io.floatvalve.rabbit.Unsettled.Words;
 import io.floatvalve.spi.Broker.ReceiveRequest;
 import io.floatvalve.spi.ReceiveLink;
@@ -32,6 +33,8 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private static final double RESIZE_BY = 0.25;
   private static final Duration PATIENCE = Duration.ofMillis(500);
   private static final long QUIET_NANOS = 200_000_000L;
+  private static final String TIMEOUT_ARGUMENT = "x-consumer-timeout"; // milliseconds; from 3.12 on
+  private static final Duration USUAL_TIMEOUT = Duration.ofMinutes(30);
 
   /*
    * A queue with a delivery limit (20 unless told otherwise on RabbitMQ 4) counts what is given back
@@ -47,6 +50,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private final Traits traits;
   private final String queue;
   private final long ackDelayNanos;
+  private final Duration longestHold;
   private final @Nullable RetryQueues retries;
   private final @Nullable Copies copies;
 
@@ -55,11 +59,12 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private final Feeds feeds; // guarded by lock
   private final ArrayDeque<Taken> waiting = new ArrayDeque<>(); // guarded by lock
   private long waitingBytes; // guarded by lock
-  private double peakBytes; // guarded by lock
+  private double peakBytes; // guarded by lock; 0 before the first message
+  private boolean weighed; // guarded by lock: the size of a message is known
   private long received; // guarded by lock
   private boolean armed; // guarded by lock: poll found nothing
   private boolean hurry; // guarded by lock: all that is settled is to be told now
-  private boolean writing; // guarded by lock: collected and not yet written
+  private int writing; // guarded by lock: ends collected and not yet written
   private boolean stopped; // guarded by lock
   private boolean gone; // guarded by lock
   private boolean ending; // guarded by lock: who closes waits until nothing is on its way
@@ -91,9 +96,16 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     this.queue = plan.queue();
     this.stream = plan.stream();
     this.ackDelayNanos = settings.acknowledgementDelay().toNanos();
+    this.longestHold = longestHold(settings.topology());
     this.retries = retries;
     this.copies = copies;
-    this.nextOffset = request.previous() instanceof RabbitReceiveLink b ? b.nextOffset() : null;
+    if (request.previous() instanceof RabbitReceiveLink before) {
+      synchronized (before.lock) {
+        nextOffset = before.nextOffset;
+        peakBytes = before.peakBytes;
+        weighed = before.weighed;
+      }
+    }
     this.feeds =
         new Feeds(
             this,
@@ -118,6 +130,13 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     acks.add(this);
     channel.setDefaultConsumer(new Feed(this, "", 0)); // for what comes by a tag of no consumer
     channel.addShutdownListener(this::shutDown); // calls at once if that has happened
+  }
+
+  /** What a queue that is declared says of it, or what a broker does if nobody told it otherwise. */
+  private static Duration longestHold(@Nullable Topology topology) {
+    return topology != null && topology.arguments().get(TIMEOUT_ARGUMENT) instanceof Number millis
+        ? Duration.ofMillis(millis.longValue())
+        : USUAL_TIMEOUT;
   }
 
   String where() {
@@ -179,13 +198,18 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     }
   }
 
-  /** Lowers the prefetch when messages turn out to be larger than the budget allows for. */
+  /**
+   * Lowers the prefetch when messages turn out to be larger than the budget allows for, and raises
+   * it when the first is smaller than was feared.
+   */
   private void weigh(int size) {
+    boolean first = !weighed;
     double before = peakBytes;
+    weighed = true;
     peakBytes = Prefetch.peak(before, size);
-    if (peakBytes > before && permits > 0 && traits.resizable()) {
+    if ((first || peakBytes > before) && permits > 0 && traits.resizable()) {
       int fitting = prefetch();
-      if (fitting < (1 - RESIZE_BY) * wanted) {
+      if (fitting < (1 - RESIZE_BY) * wanted || (first && fitting > (1 + RESIZE_BY) * wanted)) {
         want(fitting);
       }
     }
@@ -259,7 +283,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   }
 
   private int prefetch() {
-    return Prefetch.of(permits, request.slots(), request.maxBytes(), peakBytes);
+    // What cannot be raised again is not lowered for fear of what may come.
+    double bytes = weighed || !traits.resizable() ? peakBytes : Prefetch.UNSEEN_BYTES;
+    return Prefetch.of(permits, request.slots(), request.maxBytes(), bytes);
   }
 
   private void want(int prefetch) {
@@ -382,6 +408,11 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     return retries == null ? Duration.ZERO : retries.longest();
   }
 
+  @Override
+  public Duration longestHold() {
+    return longestHold;
+  }
+
   /** Has what is settled told at this time at the latest. The lock is held. */
   private void dueAt(long nanos) {
     if (nanos < dueNanos) {
@@ -413,9 +444,10 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       }
       boolean all = hurry || unsettled.run() == 0 || unsettled.unsent() >= 2 * batch();
       hurry = false;
+      int before = unsettled.unsent();
       unsettled.tell(all, words);
-      writing = words.count() > 0;
-      if (writing) {
+      writing = before - unsettled.unsent();
+      if (writing > 0) {
         stirredNanos = System.nanoTime();
       }
       feeds.look(acks.now());
@@ -426,16 +458,18 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
         dueAt(Math.max(acks.now() + 1_000_000, feeds.lookAgain()));
       }
     }
-    if (words.count() > 0) {
-      write(out);
-    }
+    boolean written = words.count() == 0 || write(out);
     synchronized (lock) {
-      writing = false;
+      if (written) {
+        writing = 0;
+      }
       lock.notifyAll();
     }
   }
 
-  private void write(Coalescer out) {
+  /** Returns whether all was written; if not, the link is about to be lost. */
+  private boolean write(Coalescer out) {
+    boolean written = true;
     out.gather();
     try {
       for (int i = 0; i < words.count(); i++) {
@@ -449,6 +483,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       }
     } catch (IOException | RuntimeException e) {
       LOG.debug("{} is gone: {}", this, Failures.detail(e)); // the shutdown tells the engine
+      written = false;
     } finally {
       words.clear();
       out.release();
@@ -457,28 +492,30 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       out.flushAll();
     } catch (IOException e) {
       LOG.debug("{} is gone: {}", this, Failures.detail(e));
+      written = false;
     }
+    return written;
   }
 
   @Override
-  public boolean flush(Duration timeout) {
+  public int flush(Duration timeout) {
     long deadline = System.nanoTime() + timeout.toNanos();
     synchronized (lock) {
       hurry = true;
       dueAt(0);
-      while (!gone && (unsettled.unsent() > 0 || writing)) {
+      while (!gone && unsettled.unsent() + writing > 0) {
         long millis = (deadline - System.nanoTime() + 999_999) / 1_000_000;
         if (millis <= 0) {
-          return false;
+          break;
         }
         try {
           lock.wait(millis);
         } catch (InterruptedException e) {
           Thread.currentThread().interrupt();
-          return false;
+          break;
         }
       }
-      return !gone;
+      return unsettled.unsent() + writing;
     }
   }
 

@@ -109,7 +109,7 @@ final class ReceiveOpening extends Opening<RabbitReceiveLink> {
       fixed = "a second consumer of a queue with a single active one would get nothing";
     }
     if (fixed != null) {
-      notes.add("the prefetch is fixed, since " + fixed);
+      notes.add("the prefetch is fixed, whatever the size of messages, since " + fixed);
     }
     boolean classic =
         topology != null && declared.getOrDefault("x-queue-type", "classic").equals("classic");

@@ -33,6 +33,13 @@ class PrefetchTest {
   }
 
   @Test
+  void messagesThatNobodyHasSeen_countAsOneMebibyteEach() {
+    assertThat(Prefetch.of(4, 16, 32 << 20, Prefetch.UNSEEN_BYTES)).isEqualTo(24);
+    assertThat(Prefetch.of(1_000, 16, 32 << 20, Prefetch.UNSEEN_BYTES)).isEqualTo(64);
+    assertThat(Prefetch.of(1_000, 16, 1 << 20, Prefetch.UNSEEN_BYTES)).isEqualTo(2);
+  }
+
+  @Test
   void sizes_countAtOnce_andAreForgottenSlowly() {
     double peak = Prefetch.peak(0, 1_000);
     assertThat(peak).isEqualTo(1_000);

@@ -74,6 +74,7 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
   private volatile Script script = Script.CONFIRM;
   private volatile boolean closed;
   private volatile boolean refusing;
+  private volatile boolean confirmsAnswered = true;
   private final Object lock = new Object();
   // the rest is guarded by lock
   private final List<Publish> publishes = new ArrayList<>();
@@ -130,6 +131,12 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
     return this;
   }
 
+  /** Leaves {@code confirm.select} without an answer from now on, or answers it again. */
+  public ScriptedAmqpPeer answerConfirmSelects(boolean answer) {
+    confirmsAnswered = answer;
+    return this;
+  }
+
   /** Tells every connection that it is blocked. The peer itself goes on reading. */
   public void block(String reason) {
     connections.forEach(each -> each.tell(0, new AMQImpl.Connection.Blocked(reason)));
@@ -172,6 +179,14 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
   /** Returns how many connections are open. */
   public int connections() {
     return connections.size();
+  }
+
+  /** Returns how many channels are open on all connections. */
+  public int channels() {
+    return connections.stream()
+        .filter(peer -> peer.open)
+        .mapToInt(peer -> peer.channels.size())
+        .sum();
   }
 
   /** Returns how many connections there have been. */
@@ -482,7 +497,7 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
     final int number;
     volatile boolean open = true;
     private final Socket socket;
-    private final Map<Integer, PeerChannel> channels = new HashMap<>();
+    private final Map<Integer, PeerChannel> channels = new ConcurrentHashMap<>();
     private final Object writeLock = new Object();
     private volatile @Nullable DataOutputStream out;
     private volatile @Nullable Thread reader;
@@ -698,6 +713,9 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
         channel.properties = null;
         channel.body.reset();
       } else if (method instanceof AMQImpl.Confirm.Select select) {
+        if (!confirmsAnswered) {
+          return;
+        }
         channel.confirming = true;
         synchronized (lock) {
           lastPublisher = channel;

@@ -7,6 +7,8 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.MessageProperties;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,6 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -44,6 +47,7 @@ class RabbitNodeTest {
       node.stop();
       assertThat(pids).isNotEmpty().allSatisfy(RabbitNodeTest::assertGone);
       assertThat(node.pids()).isEmpty();
+      assertThat(orderlyStops(node)).isEqualTo(1);
       node.restart();
       assertThat(depth(node.uri(), "kept")).isEqualTo(1);
 
@@ -52,6 +56,7 @@ class RabbitNodeTest {
       assertThat(again).isNotEmpty().doesNotContainAnyElementsOf(pids);
       assertThat(ProcessHandle.of(again.get(0)).filter(ProcessHandle::isAlive)).isEmpty();
       assertThatThrownBy(node::rssBytes).isInstanceOf(IllegalStateException.class);
+      assertThat(orderlyStops(node)).as("none by the kill").isEqualTo(1);
       node.restart();
       assertThat(depth(node.uri(), "kept")).isEqualTo(1);
 
@@ -69,6 +74,7 @@ class RabbitNodeTest {
         publishOne(node.uri(), queue);
 
         node.syncDeclared();
+        assertThat(isInDatabase(node, queue)).isTrue();
         node.kill();
         node.restart();
 
@@ -197,6 +203,19 @@ class RabbitNodeTest {
     }
   }
 
+  /** Returns how often the broker wrote into its log that it was asked to stop. */
+  private static long orderlyStops(RabbitNode node) throws IOException {
+    long count = 0;
+    try (Stream<Path> logs = Files.list(node.folder().resolve("log"))) {
+      for (Path log : logs.filter(Files::isRegularFile).toList()) {
+        try (Stream<String> lines = Files.lines(log)) {
+          count += lines.filter(line -> line.contains("SIGTERM received")).count();
+        }
+      }
+    }
+    return count;
+  }
+
   private static RabbitNode of(RabbitNode node) {
     return RabbitNode.of(node.uri());
   }
@@ -222,13 +241,30 @@ class RabbitNodeTest {
     }
   }
 
+  /** Returns whether a name is in the files of the broker's database, queues' own files apart. */
+  private static boolean isInDatabase(RabbitNode node, String name) throws IOException {
+    try (Stream<Path> files = Files.walk(node.folder().resolve("data"))) {
+      for (Path file :
+          files
+              .filter(Files::isRegularFile)
+              .filter(each -> !each.toString().contains("msg_stores"))
+              .filter(each -> !each.getFileName().toString().startsWith("."))
+              .toList()) {
+        if (new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1).contains(name)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   private static boolean exists(String uri, String queue) throws Exception {
     try (Connection connection = connect(uri)) {
       Channel channel = connection.createChannel();
       try {
         channel.queueDeclarePassive(queue);
         return true;
-      } catch (java.io.IOException e) {
+      } catch (IOException e) {
         return false;
       }
     }

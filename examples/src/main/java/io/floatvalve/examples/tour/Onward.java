@@ -1,12 +1,15 @@
 package io.floatvalve.examples.tour;
 
+import io.floatvalve.Messaging;
 import io.floatvalve.consume.Consumer;
 import io.floatvalve.consume.ConsumerSettings;
+import io.floatvalve.event.Event;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.Latencies;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.Queues;
+import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.Table;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Address;
@@ -17,6 +20,7 @@ import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.pulsar.PulsarBroker;
+import io.floatvalve.rabbit.RabbitBroker;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -26,22 +30,28 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 
 /**
- * The second half of the way: what lies in queues goes on to a topic, each message acknowledged in
+ * The second half of the way: what lies in queues goes on to a topic, each message accepted from
  * its queue when the topic has it, and is handled there.
  */
 final class Onward {
   private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final int AHEAD = 256;
 
+  private final RabbitAtHand rabbit;
   private final PulsarAtHand pulsar;
+  private final Console console;
   private final String topic;
   private final Map<String, Verdict> forwarded = new ConcurrentHashMap<>();
   private final Map<String, AtomicInteger> handlings = new ConcurrentHashMap<>();
 
-  Onward(PulsarAtHand pulsar) {
-    this.pulsar = pulsar;
+  Onward(Brokers brokers, Console console) {
+    this.rabbit = brokers.rabbit();
+    this.pulsar = brokers.pulsar();
+    this.console = console;
     this.topic = pulsar.topic("tour");
   }
 
@@ -51,7 +61,7 @@ final class Onward {
    * @param forwarded the outcome of publishing each to the topic
    * @param handlings how often each was handled there
    * @param leftInQueues how many the queues still hold
-   * @param unsettled how many the consumer did not settle
+   * @param unsettled how many the consumers did not settle
    * @param sent latencies of publishing to the topic
    * @param handled latencies of consuming from it
    */
@@ -111,13 +121,13 @@ final class Onward {
   }
 
   /** Has all messages of these queues go on, and waits until all are handled. */
-  Went run(RabbitTaker taker, Queues queues, List<String> names, Console console)
-      throws IOException {
-    try (var messaging =
-            pulsar.messaging(event -> console.progress("  " + event.who() + ": " + event.what()));
-        Consumer consumer = messaging.consumer(from(topic));
+  Went run(Queues queues, List<String> names) throws IOException {
+    String dead = queues.classic("dead");
+    try (Messaging source = rabbit.messaging(this::tell);
+        Messaging target = pulsar.messaging(this::tell);
+        Consumer consumer = target.consumer(from(topic));
         Publisher publisher =
-            messaging.publisher(
+            target.publisher(
                 PublisherSettings.to(Address.topic(topic))
                     .withOpenTimeout(LIMIT)
                     .withMaxWait(Duration.ofMinutes(1)))) {
@@ -128,16 +138,20 @@ final class Onward {
                 .incrementAndGet();
             return Settlement.accept();
           });
+      long unsettled = 0;
       for (String queue : names) {
         long waiting = queues.count(queue);
-        boolean all = taker.take(queue, waiting, message -> forward(publisher, message), LIMIT);
-        if (!all) {
-          console.warn("not all of " + waiting + " lines in " + queue + " went on in time");
+        try (Consumer taker = source.consumer(from(queue, dead))) {
+          taker.handleAsync(delivery -> forward(publisher, delivery.message()));
+          if (!await(() -> taker.status().accepted() + taker.status().rejected() >= waiting)) {
+            console.warn("not all of " + waiting + " lines in " + queue + " went on in time");
+          }
+          unsettled += taker.drain(LIMIT);
         }
       }
-      awaitHandled();
-      long unsettled = consumer.drain(LIMIT);
-      long left = 0;
+      boolean unused = await(this::handledAll);
+      unsettled += consumer.drain(LIMIT);
+      long left = queues.count(dead);
       for (String queue : names) {
         left += queues.count(queue);
       }
@@ -146,6 +160,19 @@ final class Onward {
       return new Went(
           Map.copyOf(forwarded), counts, left, unsettled, publisher.latency(), consumer.latency());
     }
+  }
+
+  private void tell(Event event) {
+    console.progress("  " + event.who() + ": " + event.what());
+  }
+
+  /** What cannot go on is tried again here, and then kept in a queue for that. */
+  private static ConsumerSettings from(String queue, String dead) {
+    return ConsumerSettings.from(Address.queue(queue))
+        .withWorkers(AHEAD)
+        .withDeadLetter(Address.queue(dead))
+        .withOpenTimeout(LIMIT)
+        .withNative(RabbitBroker.ConsumeSettings.defaults().withRetryQueues(false));
   }
 
   private static ConsumerSettings from(String topic) {
@@ -162,21 +189,27 @@ final class Onward {
     return String.valueOf(message.messageId());
   }
 
-  /** Publishes a message again, to the topic; done with when it is there. */
-  private CompletableFuture<Boolean> forward(Publisher publisher, Message message) {
+  /** Publishes a message again, to the topic; its queue forgets it when it is there. */
+  private CompletableFuture<Settlement> forward(Publisher publisher, Message message) {
     return publisher.publish(message).thenApply(outcome -> note(id(message), outcome));
   }
 
-  private boolean note(String id, PublishOutcome outcome) {
+  private Settlement note(String id, PublishOutcome outcome) {
     forwarded.put(id, outcome.verdict());
-    return outcome.verdict() == Verdict.CONFIRMED;
+    return outcome.verdict() == Verdict.CONFIRMED
+        ? Settlement.accept()
+        : Settlement.failed("Pulsar: " + outcome.verdict());
   }
 
-  private void awaitHandled() {
+  private static boolean await(BooleanSupplier end) {
     long deadline = System.nanoTime() + LIMIT.toNanos();
-    while (System.nanoTime() < deadline && !handledAll()) {
+    while (!end.getAsBoolean()) {
+      if (System.nanoTime() > deadline) {
+        return false;
+      }
       LockSupport.parkNanos(10_000_000);
     }
+    return true;
   }
 
   private boolean handledAll() {

@@ -93,10 +93,7 @@ public final class TourCommand implements Callable<Integer> {
       Published published = publish(rabbit, queues, plan, lines, main, full, console);
       Path results = write(lines, published);
       show(console, findings, published, lines.size());
-      Onward.Went went;
-      try (RabbitTaker taker = new RabbitTaker(rabbit)) {
-        went = new Onward(brokers.pulsar()).run(taker, queues, List.of(main, full), console);
-      }
+      Onward.Went went = new Onward(brokers, console).run(queues, List.of(main, full));
       reconcile(console, findings, plan, published, went);
       console.say("");
       console.say(Latencies.table(published.latency()));

@@ -43,22 +43,6 @@ public final class PermitsLab implements Callable<Integer> {
       description = "Only some: ${COMPLETION-CANDIDATES}, such as --only slow,order; default: all.")
   private Set<Part> only = EnumSet.allOf(Part.class);
 
-  /** The experiments. */
-  enum Part {
-    /** Permits on the wire. */
-    WIRE,
-    /** A slow consumer beside a fast one. */
-    SLOW,
-    /** Large messages. */
-    MEMORY,
-    /** A handler that does nothing. */
-    THROUGHPUT,
-    /** Order. */
-    ORDER,
-    /** What comes again. */
-    REDELIVERY
-  }
-
   @Mixin private PulsarOptions pulsarOptions = new PulsarOptions();
   @Mixin private CommonOptions common = new CommonOptions();
   @Spec private CommandSpec spec = CommandSpec.create();
@@ -91,11 +75,9 @@ public final class PermitsLab implements Callable<Integer> {
     if (admin != null) {
       throw CannotRun.badInput("--admin-uri", admin, "is for Pulsar");
     }
-    Set<RabbitPermits.Part> parts = EnumSet.noneOf(RabbitPermits.Part.class);
-    only.forEach(part -> parts.add(RabbitPermits.Part.valueOf(part.name())));
     try (RabbitAtHand rabbit = RabbitAtHand.open(common, console)) {
       rabbit.describeTo(findings);
-      RabbitPermits.run(rabbit, parts, quick, findings, console);
+      RabbitPermits.run(rabbit, only, quick, findings, console);
     }
   }
 

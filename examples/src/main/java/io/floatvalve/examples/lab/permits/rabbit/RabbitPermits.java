@@ -3,27 +3,12 @@ package io.floatvalve.examples.lab.permits.rabbit;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.RabbitAtHand;
+import io.floatvalve.examples.lab.permits.Part;
 import java.io.IOException;
 import java.util.Set;
 
 /** All experiments on one RabbitMQ. */
 public final class RabbitPermits {
-  /** The experiments, in the order in which they run. */
-  public enum Part {
-    /** Prefetch and acknowledgements on the wire. */
-    WIRE,
-    /** A slow consumer beside a fast one. */
-    SLOW,
-    /** Large messages. */
-    MEMORY,
-    /** Handlers of different speeds. */
-    THROUGHPUT,
-    /** Order. */
-    ORDER,
-    /** What comes again. */
-    REDELIVERY
-  }
-
   private RabbitPermits() {}
 
   /** Runs some of the experiments, and shows what they find. */

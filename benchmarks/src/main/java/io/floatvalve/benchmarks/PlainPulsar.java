@@ -4,6 +4,7 @@ import io.floatvalve.model.Ordering;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.PulsarClient;
@@ -12,16 +13,17 @@ import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.SubscriptionType;
 
 /** The plain client: threads that receive, handle and acknowledge, over a fixed queue. */
-final class PlainContestant implements Contestant {
+final class PlainPulsar implements Contestant {
   static final int QUEUE = 1_000;
   private static final long END_MILLIS = 5_000;
 
   private final Consumer<byte[]> consumer;
   private final Work work;
   private final List<Thread> threads = new ArrayList<>();
+  private final AtomicInteger handling = new AtomicInteger();
   private volatile boolean ended;
 
-  PlainContestant(PulsarClient client, Plan plan) throws PulsarClientException {
+  PlainPulsar(PulsarClient client, Plan plan) throws PulsarClientException {
     work = plan.work();
     consumer =
         client
@@ -53,7 +55,9 @@ final class PlainContestant implements Contestant {
     try {
       while (!ended) {
         Message<byte[]> message = consumer.receive();
+        handling.incrementAndGet();
         work.handle();
+        handling.decrementAndGet();
         var unused = consumer.acknowledgeAsync(message);
       }
     } catch (InterruptedException | PulsarClientException e) {
@@ -76,6 +80,11 @@ final class PlainContestant implements Contestant {
   }
 
   @Override
+  public int held() {
+    return waiting() + handling.get();
+  }
+
+  @Override
   public long waitingBytes() {
     return -1;
   }
@@ -85,8 +94,8 @@ final class PlainContestant implements Contestant {
     return QUEUE;
   }
 
-  /** Returns whether its connection was lost since it was opened. */
-  boolean wasDisconnected() {
+  @Override
+  public boolean wasDisconnected() {
     return consumer.getLastDisconnectedTimestamp() != 0 || !consumer.isConnected();
   }
 
