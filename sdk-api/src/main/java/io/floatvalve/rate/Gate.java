@@ -1,0 +1,77 @@
+package io.floatvalve.rate;
+
+import io.floatvalve.model.Address;
+import io.floatvalve.rate.QuotaPolicy.Kind;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way of one publisher or consumer through the quotas of a {@link Pacer}. Thread-safe; holds no
+ * thread. The engine's; applications do not call it.
+ */
+public final class Gate {
+  /** The answer for a message that is larger than all that may pass in a second. */
+  public static final long TOO_LARGE = Long.MAX_VALUE;
+
+  /** No partition, or none that is known. */
+  public static final int ANY_PARTITION = -1;
+
+  /** The budgets on the way to one place, of each kind. */
+  static final class Way {
+    final Address address;
+    final int partition;
+    final Budget[][] byKind;
+
+    Way(Address address, int partition, Budget[][] byKind) {
+      this.address = address;
+      this.partition = partition;
+      this.byKind = byKind;
+    }
+
+    boolean leadsTo(Address other, int otherPartition) {
+      return partition == otherPartition && (address == other || address.equals(other));
+    }
+  }
+
+  private final Pacer pacer;
+
+  // guarded by the pacer's lock
+  final Map<Address, Way[]> ways = new HashMap<>();
+  @Nullable Way last;
+  int waysOf; // the version of the rules that they are of
+  @Nullable Budget waitsAt;
+  boolean isWaiting; // counted as one that waits, since then
+  long waitingSince;
+  long dueNanos;
+
+  Gate(Pacer pacer) {
+    this.pacer = pacer;
+  }
+
+  /** Returns what this is a gate of. */
+  public Pacer pacer() {
+    return pacer;
+  }
+
+  /**
+   * Lets one message pass all quotas on its way, or none of them.
+   *
+   * @param kind what is done with it
+   * @param address where it goes to or comes from
+   * @param partition of the address, from 0; or {@link #ANY_PARTITION}
+   * @param cost how many messages it counts as, from 1
+   * @param bytes of payload
+   * @param now {@link System#nanoTime}
+   * @return 0 if it passes now, and is counted; {@link #TOO_LARGE}; else in how many nanoseconds to
+   *     try again
+   */
+  public long take(Kind kind, Address address, int partition, int cost, long bytes, long now) {
+    return pacer.take(this, kind, address, partition, cost, bytes, now);
+  }
+
+  /** Nothing waits here any more; what comes next waits anew. */
+  public void leave() {
+    pacer.leave(this);
+  }
+}
