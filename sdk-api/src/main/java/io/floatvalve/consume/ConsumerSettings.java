@@ -6,6 +6,7 @@ import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.Ordering;
+import io.floatvalve.rate.QuotaPolicy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +39,7 @@ public final class ConsumerSettings {
   private final Duration handlerWarning;
   private final Duration openTimeout;
   private final Duration closeTimeout;
+  private final @Nullable QuotaPolicy quota;
   private final @Nullable Duration latencySummary;
   private final @Nullable Object nativeSettings;
 
@@ -71,6 +73,7 @@ public final class ConsumerSettings {
     handlerWarning = within("handlerWarning", v.handlerWarning, Duration.ofMillis(10), DAY);
     openTimeout = within("openTimeout", v.openTimeout, Duration.ofMillis(1), Duration.ofHours(1));
     closeTimeout = within("closeTimeout", v.closeTimeout, Duration.ZERO, DAY);
+    quota = v.quota;
     latencySummary =
         v.latencySummary == null
             ? null
@@ -336,6 +339,26 @@ public final class ConsumerSettings {
     return new ConsumerSettings(v);
   }
 
+  /** Returns the quotas to stay under, or null for none. */
+  public @Nullable QuotaPolicy quota() {
+    return quota;
+  }
+
+  /**
+   * Sets the quotas to stay under, of which those for consuming count here. Several consumers and
+   * publishers that are given the same object stay under them together.
+   *
+   * <p>Handlers are given no more than they allow, and the broker is asked for no more than they
+   * allow in half a second. What came is kept until it may be handled; nothing is dropped.
+   *
+   * @param quota null, the default, for none
+   */
+  public ConsumerSettings withQuota(@Nullable QuotaPolicy quota) {
+    Values v = values();
+    v.quota = quota;
+    return new ConsumerSettings(v);
+  }
+
   /** Returns how often a line on latencies is logged, or null for never. */
   public @Nullable Duration latencySummary() {
     return latencySummary;
@@ -393,6 +416,7 @@ public final class ConsumerSettings {
     v.handlerWarning = handlerWarning;
     v.openTimeout = openTimeout;
     v.closeTimeout = closeTimeout;
+    v.quota = quota;
     v.latencySummary = latencySummary;
     v.nativeSettings = nativeSettings;
     return v;
@@ -433,6 +457,7 @@ public final class ConsumerSettings {
     private Duration handlerWarning = Duration.ofSeconds(30);
     private Duration openTimeout = Duration.ofSeconds(10);
     private Duration closeTimeout = Duration.ofSeconds(10);
+    private @Nullable QuotaPolicy quota;
     private @Nullable Duration latencySummary;
     private @Nullable Object nativeSettings;
   }

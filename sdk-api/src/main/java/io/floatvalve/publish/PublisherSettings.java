@@ -3,6 +3,7 @@ package io.floatvalve.publish;
 import static io.floatvalve.spi.Bounds.within;
 
 import io.floatvalve.model.Address;
+import io.floatvalve.rate.QuotaPolicy;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,7 @@ public final class PublisherSettings {
   private final Duration openTimeout;
   private final Duration closeTimeout;
   private final RetryPolicy retry;
+  private final @Nullable QuotaPolicy quota;
   private final @Nullable Duration latencySummary;
   private final @Nullable Object nativeSettings;
 
@@ -44,6 +46,7 @@ public final class PublisherSettings {
     openTimeout = within("openTimeout", v.openTimeout, Duration.ofMillis(1), Duration.ofHours(1));
     closeTimeout = within("closeTimeout", v.closeTimeout, Duration.ZERO, DAY);
     retry = v.retry;
+    quota = v.quota;
     latencySummary =
         v.latencySummary == null
             ? null
@@ -296,6 +299,27 @@ public final class PublisherSettings {
     return new PublisherSettings(v);
   }
 
+  /** Returns the quotas to stay under, or null for none. */
+  public @Nullable QuotaPolicy quota() {
+    return quota;
+  }
+
+  /**
+   * Sets the quotas to stay under. Several publishers and consumers that are given the same object
+   * stay under them together.
+   *
+   * <p>A message takes from its quotas last, in the moment of its send: the confirm timeout begins
+   * then, and what waits for a quota has waited for {@code maxWait} at most. Messages stay in their
+   * order; a retry counts as another message.
+   *
+   * @param quota null, the default, for none
+   */
+  public PublisherSettings withQuota(@Nullable QuotaPolicy quota) {
+    Values v = values();
+    v.quota = quota;
+    return new PublisherSettings(v);
+  }
+
   /** Returns how often a line on latencies is logged, or null for never. */
   public @Nullable Duration latencySummary() {
     return latencySummary;
@@ -345,6 +369,7 @@ public final class PublisherSettings {
     v.openTimeout = openTimeout;
     v.closeTimeout = closeTimeout;
     v.retry = retry;
+    v.quota = quota;
     v.latencySummary = latencySummary;
     v.nativeSettings = nativeSettings;
     return v;
@@ -375,6 +400,7 @@ public final class PublisherSettings {
     private Duration openTimeout = Duration.ofSeconds(10);
     private Duration closeTimeout = Duration.ofSeconds(10);
     private RetryPolicy retry = RetryPolicy.never();
+    private @Nullable QuotaPolicy quota;
     private @Nullable Duration latencySummary;
     private @Nullable Object nativeSettings;
 
