@@ -27,6 +27,7 @@ class ReadmeTest {
     "docs/retries.md,      RabbitConsumeExample.java, retries",
     "docs/latency.md,      LatencyExample.java, interval",
     "docs/latency.md,      LatencyExample.java, log",
+    "docs/operations.md,   OperationsExample.java, metrics",
   })
   void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
       throws IOException {
