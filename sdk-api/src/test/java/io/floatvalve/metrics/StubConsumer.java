@@ -16,6 +16,8 @@ final class StubConsumer implements PullConsumer {
   int waiting = 3;
   int inHandlers = 5;
   Duration oldest = Duration.ofMillis(250);
+  int settling = 6;
+  long accepted = 12;
   int partlyAcked = -1;
 
   @Override
@@ -39,12 +41,12 @@ final class StubConsumer implements PullConsumer {
         30,
         4,
         inHandlers,
-        6,
+        settling,
         70,
         oldest,
         100,
         11,
-        12,
+        accepted,
         13,
         14,
         15,
