@@ -28,6 +28,9 @@ class ReadmeTest {
     "docs/latency.md,      LatencyExample.java, interval",
     "docs/latency.md,      LatencyExample.java, log",
     "docs/operations.md,   OperationsExample.java, metrics",
+    "docs/operations.md,   OperationsExample.java, health",
+    "docs/operations.md,   OperationsExample.java, tracing",
+    "docs/operations.md,   OperationsExample.java, views",
   })
   void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
       throws IOException {
