@@ -41,6 +41,8 @@ class PerfTest {
     "--time,       5",
     "--interval,   1ms",
     "--queue-type, odd",
+    "--metrics-port, -1",
+    "--metrics-port, 65536",
     "--json,       /nonexistent/x.json",
   })
   void badValue_isRefusedByNameAndValue(String option, String value) {

@@ -20,6 +20,7 @@ import java.time.Duration;
  * @param oldestUnsettled how long ago the oldest message that is not settled was taken; zero if
  *     there is none
  * @param taken messages that were taken from the client so far
+ * @param redelivered of these, those that may have been delivered before
  * @param accepted of these, accepted
  * @param retried of these, sent again as a confirmed copy
  * @param retriedInPlace how often a message was tried again in place
@@ -47,6 +48,7 @@ public record ConsumerStatus(
     long unsettledBytes,
     Duration oldestUnsettled,
     long taken,
+    long redelivered,
     long accepted,
     long retried,
     long retriedInPlace,

@@ -129,6 +129,7 @@ final class Reception {
   private int leastWaiting = Integer.MAX_VALUE;
   private boolean ranEmpty;
   private long givenBackWaiting;
+  private long redelivered;
   private long copiesFailed;
   private long brokenBefore;
   private long reopened;
@@ -569,8 +570,11 @@ final class Reception {
 
   /** Decides whether a message that was just taken can be handled at once. */
   private boolean mayStart(Taken next) {
-    if (next.received.redelivered() && (isEcho(next) || wasSettled(next))) {
-      return false;
+    if (next.received.redelivered()) {
+      redelivered++;
+      if (isEcho(next) || wasSettled(next)) {
+        return false;
+      }
     }
     if (!ordered) {
       return true;
@@ -1405,6 +1409,7 @@ final class Reception {
               ? Duration.ZERO
               : Duration.ofNanos(Math.max(0, System.nanoTime() - oldest.takenNanos)),
           ledger.taken(),
+          redelivered,
           ledger.ended(End.ACCEPTED),
           ledger.ended(End.RETRIED),
           ledger.retriedInPlace(),

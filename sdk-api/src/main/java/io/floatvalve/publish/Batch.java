@@ -31,7 +31,7 @@ final class Batch {
   private void settle(long index, Message message, PublishOutcome outcome) {
     PublishSummary summary;
     synchronized (this) {
-      outcomes.count(outcome.verdict());
+      outcomes.count(outcome);
       if (outcome.verdict() != Verdict.CONFIRMED) {
         failures.add(new PublishSummary.Failure(index, message, outcome));
       }

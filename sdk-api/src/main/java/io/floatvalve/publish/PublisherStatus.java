@@ -1,5 +1,7 @@
 package io.floatvalve.publish;
 
+import io.floatvalve.publish.PublishOutcome.NotSent;
+import io.floatvalve.publish.PublishOutcome.Unknown;
 import io.floatvalve.publish.PublishOutcome.Verdict;
 import java.time.Duration;
 import java.util.Map;
@@ -18,6 +20,9 @@ import java.util.Map;
  * @param window how many may be in flight now
  * @param oldestInFlight how long the oldest has been in flight; zero if there is none
  * @param outcomes how many came to each end so far; all five are there
+ * @param unknownBy of those unknown, how many for each cause; all causes are there
+ * @param notSentBy of those not sent, how many for each reason; all reasons are there
+ * @param retried how often a message was taken up for another attempt
  * @param lateConfirms confirms that came after the confirm timeout
  * @param lateNacks nacks that came after the confirm timeout
  * @param staleAnswers answers from earlier epochs, dropped
@@ -38,6 +43,9 @@ public record PublisherStatus(
     int window,
     Duration oldestInFlight,
     Map<Verdict, Long> outcomes,
+    Map<Unknown.Cause, Long> unknownBy,
+    Map<NotSent.Reason, Long> notSentBy,
+    long retried,
     long lateConfirms,
     long lateNacks,
     long staleAnswers,
@@ -49,6 +57,8 @@ public record PublisherStatus(
   /** Copies what was given. */
   public PublisherStatus {
     outcomes = Map.copyOf(outcomes);
+    unknownBy = Map.copyOf(unknownBy);
+    notSentBy = Map.copyOf(notSentBy);
   }
 
   /** What a publisher does. */

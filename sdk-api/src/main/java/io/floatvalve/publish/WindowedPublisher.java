@@ -117,6 +117,7 @@ final class WindowedPublisher implements Publisher {
   private long epoch;
   private String lastLoss = "";
   private final Tally outcomes = new Tally();
+  private long retried;
   private long lateConfirms;
   private long lateNacks;
   private long staleAnswers;
@@ -338,7 +339,7 @@ final class WindowedPublisher implements Publisher {
 
   private NotSent noted(Pending pending, NotSent refused) { // holds the lock
     pending.decide(refused);
-    outcomes.count(Verdict.NOT_SENT);
+    outcomes.count(refused);
     latency.decided(Verdict.NOT_SENT, System.nanoTime() - pending.dueNanos);
     return refused;
   }
@@ -787,6 +788,7 @@ final class WindowedPublisher implements Publisher {
         pending.retries = retries;
       }
       retries.ended(outcome);
+      retried++;
       retries.dueNanos = now + settings.retry().delayNanos(retries.attempts(), side.jitter());
       pending.returned = null;
       pending.returnNoted = false;
@@ -797,7 +799,7 @@ final class WindowedPublisher implements Publisher {
     Pending.Waiter waiter = pending.waiter;
     pending.leftToWaiter = waiter != null && pending.getNumberOfDependents() == 0;
     pending.decide(all);
-    outcomes.count(all.verdict());
+    outcomes.count(all);
     latency.decided(all.verdict(), now - pending.dueNanos);
     if (waiter != null) {
       waiter.next = toWake;
@@ -1575,6 +1577,9 @@ final class WindowedPublisher implements Publisher {
           window.limit(),
           oldest == null ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - oldest.sentNanos),
           outcomes.toMap(),
+          outcomes.unknownBy(),
+          outcomes.notSentBy(),
+          retried,
           lateConfirms,
           lateNacks,
           staleAnswers,

@@ -877,6 +877,8 @@ final class ConsumerTest {
     await().atMost(LONG).until(() -> consumer.status().duplicates() == 1);
     assertThat(runs).hasValue(1);
     assertThat(broker.acked()).containsExactly(0, 0);
+    assertThat(consumer.status().taken()).isEqualTo(2);
+    assertThat(consumer.status().redelivered()).isEqualTo(1);
   }
 
   @Test

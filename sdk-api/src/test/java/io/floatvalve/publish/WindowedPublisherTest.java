@@ -1061,6 +1061,16 @@ class WindowedPublisherTest {
     PublisherStatus status = publisher.status();
     assertThat(status.outcomes().values().stream().mapToLong(Long::longValue).sum())
         .isEqualTo(threads * each);
+    for (Unknown.Cause cause : Unknown.Cause.values()) {
+      assertThat(status.unknownBy().get(cause))
+          .as(cause.name())
+          .isEqualTo(
+              outcomes.stream().filter(o -> o instanceof Unknown u && u.cause() == cause).count());
+    }
+    assertThat(status.unknownBy().values().stream().mapToLong(Long::longValue).sum())
+        .isEqualTo(status.outcomes().get(Verdict.UNKNOWN));
+    assertThat(status.notSentBy().values().stream().mapToLong(Long::longValue).sum())
+        .isEqualTo(status.outcomes().get(Verdict.NOT_SENT));
     assertThat(status.inFlight()).isZero();
     assertThat(status.inFlightBytes()).isZero();
     assertThat(status.queued()).isZero();
@@ -1247,6 +1257,7 @@ class WindowedPublisherTest {
     assertThat(link.all).hasSize(5);
     assertThat(publisher.status().queued()).isZero();
     assertThat(publisher.status().queuedBytes()).isZero();
+    assertThat(publisher.status().retried()).isEqualTo(3);
   }
 
   @Test

@@ -2,9 +2,11 @@ package io.floatvalve.pulsar;
 
 import static io.floatvalve.spi.Bounds.within;
 
+import io.floatvalve.explain.BrokerViews;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
+import io.floatvalve.spi.AdminHttp;
 import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
 import io.floatvalve.spi.ReceiveLink;
@@ -23,6 +25,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.pulsar.client.api.Authentication;
 import org.apache.pulsar.client.api.BatcherBuilder;
@@ -1247,6 +1250,86 @@ public final class PulsarBroker implements Broker {
       private @Nullable String deadLetterTopic;
       private @Nullable String deadLetterSubscription;
       private Duration partitionsCheck = Duration.ofMinutes(1);
+    }
+  }
+
+  /**
+   * Where Pulsar's admin interface is, for what only the broker knows: backlog, permits there, who
+   * shares a subscription, what is throttled. Optional; never asked on the way of a message.
+   * Immutable; each {@code with} method returns a changed copy.
+   */
+  public static final class Admin {
+    private final String url;
+    private final Supplier<String> token;
+    private final Duration timeout;
+    private final Duration interval;
+
+    private Admin(String url, Supplier<String> token, Duration timeout, Duration interval) {
+      this.url = Objects.requireNonNull(url, "url");
+      this.token = Objects.requireNonNull(token, "token");
+      this.timeout = within("timeout", timeout, Duration.ofMillis(1), Duration.ofMinutes(1));
+      this.interval = within("interval", interval, Duration.ofMillis(100), Duration.ofHours(1));
+      Object unused = http();
+    }
+
+    /**
+     * Returns one without a token.
+     *
+     * @param url {@code http://host:port} or {@code https://…}
+     * @throws IllegalArgumentException if it is no such address, or holds a user or password
+     */
+    public static Admin at(String url) {
+      return new Admin(url, () -> "", Duration.ofSeconds(3), Duration.ofSeconds(2));
+    }
+
+    /**
+     * Sets what gives the token for each request. It is a secret, and never shown. A broker that
+     * does not own a topic sends the request, and the token with it, on to the one that does.
+     *
+     * @param token gives an empty text for none, the default
+     */
+    public Admin withToken(Supplier<String> token) {
+      return new Admin(url, token, timeout, interval);
+    }
+
+    /**
+     * Sets how long an answer may take.
+     *
+     * @param timeout from 1 ms to 1 minute; 3 seconds by default
+     */
+    public Admin withTimeout(Duration timeout) {
+      return new Admin(url, token, timeout, interval);
+    }
+
+    /**
+     * Sets how often a topic is asked after at most, while somebody wants to know. What is four
+     * times as old is not told any more.
+     *
+     * @param interval from 100 ms to 1 hour; 2 seconds by default
+     */
+    public Admin withInterval(Duration interval) {
+      return new Admin(url, token, timeout, interval);
+    }
+
+    /** Returns what the broker says, as it was heard last. It has no thread; nothing to close. */
+    public BrokerViews views() {
+      return new AdminViews(http(), interval);
+    }
+
+    private AdminHttp http() {
+      return new AdminHttp(
+          url,
+          () -> {
+            String secret = token.get();
+            return secret.isEmpty() ? "" : "Bearer " + secret;
+          },
+          timeout,
+          true);
+    }
+
+    @Override
+    public String toString() {
+      return "Admin[" + url + "]";
     }
   }
 }

@@ -2,16 +2,20 @@ package io.floatvalve.rabbit;
 
 import static io.floatvalve.spi.Bounds.within;
 
+import io.floatvalve.explain.BrokerViews;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
+import io.floatvalve.spi.AdminHttp;
 import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
 import io.floatvalve.spi.ReceiveLink;
+import java.nio.charset.StandardCharsets;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.Date;
 import java.util.HashMap;
 import java.util.List;
@@ -914,6 +918,107 @@ public final class RabbitBroker implements Broker {
           + ", "
           + bindings
           + "]";
+    }
+  }
+
+  /**
+   * Where RabbitMQ's management interface is, for what only the broker knows: backlog, who shares a
+   * queue, alarms. Needs its plugin {@code rabbitmq_management}. Optional; never asked on the way
+   * of a message. Immutable; each {@code with} method returns a changed copy.
+   */
+  public static final class Management {
+    private static final String GUEST = "guest";
+
+    private final String url;
+    private final Supplier<Credentials> credentials;
+    private final String virtualHost;
+    private final Duration timeout;
+    private final Duration interval;
+
+    private Management(
+        String url,
+        Supplier<Credentials> credentials,
+        String virtualHost,
+        Duration timeout,
+        Duration interval) {
+      this.url = Objects.requireNonNull(url, "url");
+      this.credentials = Objects.requireNonNull(credentials, "credentials");
+      this.virtualHost = Objects.requireNonNull(virtualHost, "virtualHost");
+      this.timeout = within("timeout", timeout, Duration.ofMillis(1), Duration.ofMinutes(1));
+      this.interval = within("interval", interval, Duration.ofMillis(100), Duration.ofHours(1));
+      Object unused = http();
+    }
+
+    /**
+     * Returns one for the user guest and the virtual host {@code /}.
+     *
+     * @param url {@code http://host:port} or {@code https://…}
+     * @throws IllegalArgumentException if it is no such address, or holds a user or password
+     */
+    public static Management at(String url) {
+      Credentials guest = new Credentials(GUEST, GUEST);
+      return new Management(url, () -> guest, "/", Duration.ofSeconds(3), Duration.ofSeconds(2));
+    }
+
+    /**
+     * Sets what gives user and password for each request; they are never shown. The user needs the
+     * tag {@code management}, and {@code monitoring} for alarms to be seen.
+     *
+     * @param credentials guest and guest by default
+     */
+    public Management withCredentials(Supplier<Credentials> credentials) {
+      return new Management(url, credentials, virtualHost, timeout, interval);
+    }
+
+    /**
+     * Sets the virtual host.
+     *
+     * @param virtualHost {@code /} by default
+     */
+    public Management withVirtualHost(String virtualHost) {
+      return new Management(url, credentials, virtualHost, timeout, interval);
+    }
+
+    /**
+     * Sets how long an answer may take.
+     *
+     * @param timeout from 1 ms to 1 minute; 3 seconds by default
+     */
+    public Management withTimeout(Duration timeout) {
+      return new Management(url, credentials, virtualHost, timeout, interval);
+    }
+
+    /**
+     * Sets how often a queue is asked after at most, while somebody wants to know. The broker's own
+     * figures are some 5 seconds old at times. What is four times as old is not told any more.
+     *
+     * @param interval from 100 ms to 1 hour; 2 seconds by default
+     */
+    public Management withInterval(Duration interval) {
+      return new Management(url, credentials, virtualHost, timeout, interval);
+    }
+
+    /** Returns what the broker says, as it was heard last. It has no thread; nothing to close. */
+    public BrokerViews views() {
+      return new ManagementViews(http(), virtualHost, interval);
+    }
+
+    private AdminHttp http() {
+      return new AdminHttp(
+          url,
+          () -> {
+            Credentials who = credentials.get();
+            String both = who.username() + ":" + who.password();
+            return "Basic "
+                + Base64.getEncoder().encodeToString(both.getBytes(StandardCharsets.UTF_8));
+          },
+          timeout,
+          false);
+    }
+
+    @Override
+    public String toString() {
+      return "Management[" + url + ", virtual host " + virtualHost + "]";
     }
   }
 }

@@ -44,6 +44,7 @@ class ArchitectureTest {
                     "com.rabbitmq..",
                     "org.jspecify..",
                     "io.floatvalve.spi",
+                    "io.floatvalve.explain", // BrokerView alone is made here
                     "io.floatvalve.model",
                     "io.floatvalve.rabbit"));
 

@@ -55,6 +55,7 @@ public final class RabbitNode implements AutoCloseable {
     CHROOT
   }
 
+  private static final String MANAGEMENT_PORT = "management.tcp.port = ";
   private static final Duration START_LIMIT = Duration.ofMinutes(2);
   private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
   private static final Duration CTL_LIMIT = Duration.ofMinutes(1);
@@ -139,6 +140,40 @@ public final class RabbitNode implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /**
+   * Starts a private node as {@link #start(List)} does, with the management interface. It is
+   * enabled before the node starts, so nothing of it is missing afterwards.
+   *
+   * @throws IllegalStateException as {@link #start(List)} does
+   */
+  public static RabbitNode startManaged() {
+    int port;
+    try {
+      port = FreePorts.find(1).get(0);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return start(
+        List.of(
+            "management.tcp.ip = 127.0.0.1",
+            MANAGEMENT_PORT + port,
+            "management.rates_mode = basic",
+            "collect_statistics_interval = 1000"));
+  }
+
+  /**
+   * Returns the address of the management interface of a node that {@link #startManaged} started.
+   *
+   * @throws UnsupportedOperationException for any other
+   */
+  public String managementUrl() {
+    return local().configuration.stream()
+        .filter(line -> line.startsWith(MANAGEMENT_PORT))
+        .findAny()
+        .map(line -> "http://127.0.0.1:" + line.substring(MANAGEMENT_PORT.length()))
+        .orElseThrow(() -> new UnsupportedOperationException("started without management"));
   }
 
   /**
@@ -438,12 +473,14 @@ public final class RabbitNode implements AutoCloseable {
     final OwnedProcesses processes;
     private final RabbitInstall install;
     private final Map<String, String> settings;
+    private final List<String> configuration;
     private @Nullable Process server;
     private @Nullable ProcessHandle beam;
     private boolean paused;
 
     Local(RabbitInstall install, Path scratch, List<String> configuration) throws IOException {
       this.install = install;
+      this.configuration = List.copyOf(configuration);
       folder = install.newFolder(scratch);
       processes = new OwnedProcesses(scratch, folder);
       List<Integer> ports = FreePorts.find(3);
@@ -454,7 +491,9 @@ public final class RabbitNode implements AutoCloseable {
       lines.add("disk_free_limit.absolute = 50MB");
       lines.addAll(configuration);
       Files.write(folder.resolve("rabbitmq.conf"), lines);
-      Files.writeString(folder.resolve("enabled_plugins"), "[].\n");
+      boolean managed = configuration.stream().anyMatch(l -> l.startsWith(MANAGEMENT_PORT));
+      Files.writeString(
+          folder.resolve("enabled_plugins"), managed ? "[rabbitmq_management].\n" : "[].\n");
       Files.writeString(folder.resolve("env.conf"), "");
       String seen = install.seen(folder);
       Map<String, String> map = new LinkedHashMap<>();

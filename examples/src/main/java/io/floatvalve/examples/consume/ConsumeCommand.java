@@ -9,6 +9,8 @@ import io.floatvalve.examples.cli.CommonOptions;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Durations;
 import io.floatvalve.examples.cli.Findings;
+import io.floatvalve.examples.cli.MetricsEndpoint;
+import io.floatvalve.examples.cli.MetricsOptions;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
 import io.floatvalve.examples.cli.RabbitAtHand;
@@ -117,6 +119,7 @@ public final class ConsumeCommand implements Callable<Integer> {
   private @Nullable Duration time;
 
   @Mixin private PulsarOptions pulsarOptions = new PulsarOptions();
+  @Mixin private MetricsOptions metricsOptions = new MetricsOptions();
   @Mixin private CommonOptions common = new CommonOptions();
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -127,9 +130,10 @@ public final class ConsumeCommand implements Callable<Integer> {
     checkFeed();
     Findings findings = new Findings("consume");
     try (StopSignal stop = new StopSignal();
+        MetricsEndpoint endpoint = metricsOptions.open(console);
         Ground ground = ground(console)) {
       ground.describeTo(findings);
-      Report report = run(ground, ground.at(settings), stop, console);
+      Report report = run(ground, ground.at(settings), stop, endpoint, console);
       report.show(console, findings);
       if (!ground.leaves().isEmpty()) {
         console.say(ground.leaves());
@@ -166,13 +170,21 @@ public final class ConsumeCommand implements Callable<Integer> {
     return address;
   }
 
-  private Report run(Ground ground, ConsumerSettings settings, StopSignal stop, Console console)
+  private Report run(
+      Ground ground,
+      ConsumerSettings settings,
+      StopSignal stop,
+      @Nullable MetricsEndpoint endpoint,
+      Console console)
       throws IOException {
     Account account = new Account();
     String run = UUID.randomUUID().toString();
     Report.Ended ended;
     try (var messaging = ground.messaging(event -> console.progress("  " + event));
         Consumer consumer = messaging.consumer(settings)) {
+      if (endpoint != null) {
+        endpoint.metrics().watch(ground.name(), consumer);
+      }
       consumer.handle(delivery -> handle(delivery, run, account));
       Double rate = feed;
       try (Feeder feeder =

@@ -77,7 +77,7 @@ public final class SizesLab implements Callable<Integer> {
         Console quiet = new Console(spec.commandLine().getOut(), spec.commandLine().getErr(), true);
         LoadResult result =
             new LoadRun(target, load, quiet, findings, load.name() + ".")
-                .run(folder(results.size()));
+                .run(folder(results.size()), null);
         boolean unused = Thread.interrupted(); // it has done what it was for
         results.add(result);
         result.figuresTo(findings, load.name().replaceAll("[^A-Za-z0-9]+", "_") + "_");

@@ -10,6 +10,7 @@ import io.floatvalve.examples.report.ReadBack;
 import io.floatvalve.latency.LatencyLog;
 import io.floatvalve.latency.LatencyRecorder;
 import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.metrics.FloatvalveMetrics;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.Settlement;
 import io.floatvalve.publish.PublishOutcome.Verdict;
@@ -89,8 +90,10 @@ public final class LoadRun {
    * there is, and the interrupt is kept.
    *
    * @param folder for the log of latencies, or null for none
+   * @param metrics shows its publishers and consumers; null where nobody watches
    */
-  public LoadResult run(@Nullable Path folder) throws IOException {
+  public LoadResult run(@Nullable Path folder, @Nullable FloatvalveMetrics metrics)
+      throws IOException {
     PublisherSettings place =
         target.place(load).withWindow(load.window()).withOpenTimeout(OPEN).withCloseTimeout(DRAIN);
     Instant wallBegin;
@@ -102,11 +105,17 @@ public final class LoadRun {
       for (int i = 0; i < load.consumers(); i++) {
         Consumer consumer = messaging.consumer(target.consumers().withOpenTimeout(OPEN));
         consumers.add(consumer);
+        if (metrics != null) {
+          metrics.watch("consumer-" + (i + 1), consumer);
+        }
         consumer.handle(delivery -> handle(delivery.message().payload()));
       }
       for (int i = 0; i < load.producers(); i++) {
         Publisher publisher = messaging.publisher(place);
         publishers.add(publisher);
+        if (metrics != null) {
+          metrics.watch("publisher-" + (i + 1), publisher);
+        }
         producers.add(new Producer(publisher, i));
       }
       producers.forEach(Thread::start);

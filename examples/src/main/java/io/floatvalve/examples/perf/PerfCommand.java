@@ -6,6 +6,8 @@ import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Durations;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.Latencies;
+import io.floatvalve.examples.cli.MetricsEndpoint;
+import io.floatvalve.examples.cli.MetricsOptions;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
 import io.floatvalve.examples.cli.RabbitAtHand;
@@ -111,6 +113,7 @@ public final class PerfCommand implements Callable<Integer> {
   private boolean noBatching;
 
   @Mixin private PulsarOptions pulsarOptions = new PulsarOptions();
+  @Mixin private MetricsOptions metricsOptions = new MetricsOptions();
   @Mixin private CommonOptions common = new CommonOptions();
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -123,6 +126,7 @@ public final class PerfCommand implements Callable<Integer> {
     Instant began = Instant.now();
     List<LoadResult> results = new ArrayList<>();
     try (StopSignal stop = new StopSignal();
+        MetricsEndpoint endpoint = metricsOptions.open(console);
         Target target = open(console)) {
       target.describeTo(findings);
       boolean one = loads.size() == 1;
@@ -131,7 +135,8 @@ public final class PerfCommand implements Callable<Integer> {
         console.progress("load: " + inWords(load));
         String prefix = one ? "" : load.name() + ".";
         LoadResult result =
-            new LoadRun(target, load, console, findings, prefix).run(folder(one, i));
+            new LoadRun(target, load, console, findings, prefix)
+                .run(folder(one, i), endpoint == null ? null : endpoint.metrics());
         results.add(result);
         result.figuresTo(findings, one ? "" : "load_" + (i + 1) + "_");
         if (stop.asked()) {

@@ -27,6 +27,10 @@ class ReadmeTest {
     "docs/retries.md,      RabbitConsumeExample.java, retries",
     "docs/latency.md,      LatencyExample.java, interval",
     "docs/latency.md,      LatencyExample.java, log",
+    "docs/operations.md,   OperationsExample.java, metrics",
+    "docs/operations.md,   OperationsExample.java, health",
+    "docs/operations.md,   OperationsExample.java, tracing",
+    "docs/operations.md,   OperationsExample.java, views",
   })
   void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
       throws IOException {

@@ -1,0 +1,153 @@
+package io.floatvalve.metrics;
+
+import io.floatvalve.latency.LatencySnapshot;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.FunctionTimer;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.TimeGauge;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * Registers the meters of one that is watched. None costs a message anything: all are read when
+ * somebody asks.
+ *
+ * @param <S> its status
+ */
+final class Meters<S> {
+  private static final List<Double> QUANTILES = List.of(0.5, 0.99, 0.999, 1.0);
+
+  private final MeterRegistry registry;
+  private final Watched<S> watched;
+  private final String prefix;
+  private final Tags tags;
+
+  /**
+   * Registers nothing yet.
+   *
+   * @param kind what it is, for the names and the tag
+   * @param name whose, for the tag
+   */
+  Meters(MeterRegistry registry, Watched<S> watched, String kind, String name) {
+    this.registry = registry;
+    this.watched = watched;
+    this.prefix = "floatvalve." + kind + ".";
+    this.tags = Tags.of(kind, name);
+  }
+
+  void gauge(String name, String description, ToDoubleFunction<S> value) {
+    gauge(name, description, Tags.empty(), value);
+  }
+
+  void gauge(String name, String description, Tags more, ToDoubleFunction<S> value) {
+    watched.meters.add(
+        Gauge.builder(prefix + name, watched, w -> value.applyAsDouble(w.seen().status()))
+            .description(description)
+            .tags(tags.and(more))
+            .strongReference(true)
+            .register(registry));
+  }
+
+  void bytes(String name, String description, ToDoubleFunction<S> value) {
+    watched.meters.add(
+        Gauge.builder(prefix + name, watched, w -> value.applyAsDouble(w.seen().status()))
+            .description(description)
+            .tags(tags)
+            .baseUnit("bytes")
+            .strongReference(true)
+            .register(registry));
+  }
+
+  void age(String name, String description, Function<Watched.Seen<S>, Duration> age) {
+    watched.meters.add(
+        TimeGauge.builder(
+                prefix + name, watched, TimeUnit.NANOSECONDS, w -> age.apply(w.seen()).toNanos())
+            .description(description)
+            .tags(tags)
+            .register(registry));
+  }
+
+  void counter(String name, String description, ToDoubleFunction<S> value) {
+    counter(name, description, Tags.empty(), value);
+  }
+
+  void counter(String name, String description, Tags more, ToDoubleFunction<S> value) {
+    watched.meters.add(
+        FunctionCounter.builder(prefix + name, watched, w -> value.applyAsDouble(w.seen().status()))
+            .description(description)
+            .tags(tags.and(more))
+            .register(registry));
+  }
+
+  /** One gauge for each state, 1 for the one it is in. */
+  <E extends Enum<E>> void state(E[] states, Function<S, E> state) {
+    for (E each : states) {
+      gauge(
+          "state",
+          "1 for the state it is in, 0 for the others",
+          Tags.of("state", word(each)),
+          s -> state.apply(s) == each ? 1 : 0);
+    }
+  }
+
+  /** Counts, sums and recent percentiles of these stages. */
+  void latency(List<String> stages) {
+    for (String stage : stages) {
+      watched.meters.add(
+          FunctionTimer.builder(
+                  prefix + "latency",
+                  watched,
+                  w -> count(w.seen().all(), stage),
+                  w -> sumNanos(w.seen().all(), stage),
+                  TimeUnit.NANOSECONDS)
+              .description("Latencies of a stage, since it was opened")
+              .tags(tags.and("stage", stage))
+              .register(registry));
+      for (double quantile : QUANTILES) {
+        watched.meters.add(
+            TimeGauge.builder(
+                    prefix + "latency.recent",
+                    watched,
+                    TimeUnit.NANOSECONDS,
+                    w -> nanosAt(w.seen().recent(), stage, quantile))
+                .description("Percentiles of a stage lately; 1 is the largest")
+                .tags(tags.and("stage", stage, "quantile", text(quantile)))
+                .register(registry));
+      }
+    }
+  }
+
+  private static String text(double quantile) {
+    return quantile == 1 ? "1" : Double.toString(quantile);
+  }
+
+  private static long count(LatencySnapshot all, String stage) {
+    return all.stage(stage).map(LatencySnapshot.Stage::count).orElse(0L);
+  }
+
+  private static double sumNanos(LatencySnapshot all, String stage) {
+    return all.stage(stage)
+        .filter(of -> of.count() > 0)
+        .map(of -> of.meanNanos() * of.count())
+        .orElse(0.0);
+  }
+
+  private static double nanosAt(LatencySnapshot recent, String stage, double quantile) {
+    return recent
+        .stage(stage)
+        .filter(of -> of.count() > 0)
+        .map(of -> (double) of.nanosAt(100 * quantile))
+        .orElse(Double.NaN);
+  }
+
+  /** Returns a constant as a tag's value. */
+  static String word(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,169 @@
+package io.floatvalve.spi;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * Asks a broker's administration interface over HTTP. Never waits; every answer is bounded in time
+ * and size. Shows no secret, whatever fails. Thread-safe.
+ */
+public final class AdminHttp {
+  private static final int MOST_BYTES = 8 << 20;
+  private static final int OK = 200;
+
+  private final String base;
+  private final Supplier<String> authorization;
+  private final Duration timeout;
+  private final HttpClient client;
+
+  /**
+   * Asks nothing yet.
+   *
+   * @param base {@code http://host:port} or {@code https://…}, without user and password
+   * @param authorization gives the header for each request, or empty for none: a secret
+   * @param timeout for a whole answer, above zero
+   * @param redirected whether an answer may send it on to another host, with the same header
+   * @throws IllegalArgumentException if it is no such address
+   */
+  public AdminHttp(
+      String base, Supplier<String> authorization, Duration timeout, boolean redirected) {
+    this.base = checked(base);
+    this.authorization = authorization;
+    this.timeout = timeout;
+    this.client =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(timeout)
+            .followRedirects(redirected ? HttpClient.Redirect.NORMAL : HttpClient.Redirect.NEVER)
+            .build();
+  }
+
+  private static String checked(String base) {
+    try {
+      URI uri = new URI(base);
+      boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
+      if (uri.getRawUserInfo() != null || base.contains("@")) {
+        throw new IllegalArgumentException("the address holds a user or password; give them apart");
+      }
+      if (!http || uri.getHost() == null || uri.getRawQuery() != null) {
+        throw new IllegalArgumentException("the address must be http://host:port or https://…");
+      }
+      return base.endsWith("/") ? base.substring(0, base.length() - 1) : base;
+    } catch (URISyntaxException e) { // its message would repeat the address, and a secret in it
+      throw new IllegalArgumentException("the address is no URI: " + e.getReason());
+    }
+  }
+
+  /** Returns a part of a path as it stands in a URI. */
+  public static String encoded(String part) {
+    return URLEncoder.encode(part, UTF_8).replace("+", "%20");
+  }
+
+  /**
+   * Asks for something.
+   *
+   * @param path begins with a slash, {@link #encoded} where it must be
+   * @return the answer; fails with an {@link IOException} that says what was asked and why there is
+   *     none
+   */
+  public CompletableFuture<Json> get(String path) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(base + path))
+            .timeout(timeout)
+            .header("Accept", "application/json");
+    String secret = authorization.get();
+    if (!secret.isEmpty()) {
+      request.header("Authorization", secret);
+    }
+    CompletableFuture<HttpResponse<String>> sent =
+        client.sendAsync(request.build(), info -> new Bounded());
+    return sent.copy()
+        .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
+        .handle(
+            (response, error) -> {
+              if (error != null) {
+                boolean unused = sent.cancel(true);
+                throw failed(path, error.getClass().getSimpleName());
+              }
+              if (response.statusCode() != OK) {
+                throw failed(path, "status " + response.statusCode());
+              }
+              try {
+                return Json.parse(response.body());
+              } catch (IllegalArgumentException e) {
+                throw failed(path, String.valueOf(e.getMessage()));
+              }
+            });
+  }
+
+  private CompletionException failed(String path, String why) {
+    return new CompletionException(new IOException("GET " + base + path + ": " + why));
+  }
+
+  /** Returns where it asks. */
+  @Override
+  public String toString() {
+    return base;
+  }
+
+  /** Collects a body up to a size. */
+  private static final class Bounded implements HttpResponse.BodySubscriber<String> {
+    private final CompletableFuture<String> body = new CompletableFuture<>();
+    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private Flow.@org.jspecify.annotations.Nullable Subscription subscription;
+
+    @Override
+    public CompletionStage<String> getBody() {
+      return body;
+    }
+
+    @Override
+    public void onSubscribe(Flow.Subscription given) {
+      subscription = given;
+      given.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(List<ByteBuffer> buffers) {
+      for (ByteBuffer each : buffers) {
+        if (bytes.size() + each.remaining() > MOST_BYTES) {
+          if (subscription != null) {
+            subscription.cancel();
+          }
+          body.completeExceptionally(new IOException("more than " + MOST_BYTES + " bytes"));
+          return;
+        }
+        byte[] copy = new byte[each.remaining()];
+        each.get(copy);
+        bytes.writeBytes(copy);
+      }
+    }
+
+    @Override
+    public void onError(Throwable error) {
+      body.completeExceptionally(error);
+    }
+
+    @Override
+    public void onComplete() {
+      body.complete(bytes.toString(UTF_8));
+    }
+  }
+}
