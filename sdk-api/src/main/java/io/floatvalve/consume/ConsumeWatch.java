@@ -122,12 +122,13 @@ final class ConsumeWatch {
 
   private void note(long now, Counts counts, @Nullable Incarnation by, @Nullable Observation seen) {
     boolean up = by != null && by.isConnected();
-    if (up && (!connected || by.epoch != epoch)) {
+    long link = by == null ? epoch : by.epoch;
+    if (up && (!connected || link != epoch)) {
       openedNanos = now;
     }
     connected = up;
-    if (by != null && by.epoch != epoch) {
-      epoch = by.epoch;
+    if (link != epoch) {
+      epoch = link;
       receivedByLink = 0;
       broken = 0;
     }

@@ -82,7 +82,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "look at the reason given; opening goes on by itself until it works or the application"
-                 + " closes";
+          + " closes";
     }
   }
 
@@ -116,7 +116,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "free what the broker is short of (memory, disk); publishing goes on by itself once it"
-                 + " says so";
+          + " says so";
     }
   }
 
@@ -309,7 +309,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "look at the events CopyFailed for the reason: a topic or queue that is missing or"
-                 + " refuses";
+          + " refuses";
     }
   }
 
@@ -397,7 +397,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "find the path in the handler on which it neither settles nor fails, or the stage that"
-                 + " never completes";
+          + " never completes";
     }
   }
 
@@ -437,7 +437,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "speed the handlers up or share the work; lower maxBytes of the permits to hold less,"
-                 + " or use fewer permits";
+          + " or use fewer permits";
     }
   }
 
@@ -494,7 +494,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "look at what the handler waits for (a thread dump, its own dependencies); permits"
-                 + " follow by themselves";
+          + " follow by themselves";
     }
   }
 
@@ -550,7 +550,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "raise workers where handlers wait for something else, add consumers where they need"
-                 + " the CPU";
+          + " the CPU";
     }
   }
 
@@ -666,7 +666,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "publish below the limit by a quota of this client's, or have the limit raised;"
-                 + " sending again makes it worse";
+          + " sending again makes it worse";
     }
   }
 
@@ -748,7 +748,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "let that consumer prefetch less (adaptive permits, a smaller receiver queue or"
-                 + " prefetch)";
+          + " prefetch)";
     }
   }
 
@@ -799,7 +799,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "messages with a delay that is not over look the same; else look at the broker's log"
-                 + " for this subscription or queue, and unload it or open the consumer anew";
+          + " for this subscription or queue, and unload it or open the consumer anew";
     }
   }
 
@@ -889,7 +889,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "look at the queue or partition it went to: one that hangs holds up all who publish to"
-                 + " it";
+          + " it";
     }
   }
 
@@ -943,7 +943,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "use the adaptive window, or raise maxInFlight: throughput is at most the window over"
-                 + " the confirm latency";
+          + " the confirm latency";
     }
   }
 
@@ -977,7 +977,7 @@ public sealed interface Finding
     @Override
     public String remedy() {
       return "give each message its key, or let the broker deliver to one consumer at a time"
-                 + " (Key_Shared or Failover on Pulsar, single active consumer on RabbitMQ)";
+          + " (Key_Shared or Failover on Pulsar, single active consumer on RabbitMQ)";
     }
   }
 
