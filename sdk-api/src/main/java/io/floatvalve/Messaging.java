@@ -4,12 +4,16 @@ import io.floatvalve.consume.ConsumeSide;
 import io.floatvalve.consume.ConsumerSettings;
 import io.floatvalve.consume.PullConsumer;
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.BrokerViews;
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.publish.PublishSide;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.spi.Broker;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -90,6 +94,28 @@ public final class Messaging implements AutoCloseable {
    */
   public PullConsumer pullConsumer(ConsumerSettings settings) {
     return consuming.openPull(settings);
+  }
+
+  /**
+   * Has explanations look at what the broker says, beside what is counted here. Without it they say
+   * what cannot be told apart.
+   *
+   * @param views asked from any thread, for each explanation
+   */
+  public void viewedBy(BrokerViews views) {
+    Objects.requireNonNull(views, "views");
+    publishing.viewedBy(views);
+    consuming.viewedBy(views);
+  }
+
+  /**
+   * Explains all publishers and consumers, each as by its own {@code explain}. Does not wait for
+   * the network.
+   */
+  public Explanation explain() {
+    List<Explanation> all = new ArrayList<>(publishing.explain());
+    all.addAll(consuming.explain());
+    return Explanation.together(broker.describe(), all);
   }
 
   /** Returns how many events were dropped because the listener was slow. */

@@ -27,6 +27,8 @@ final class ConsumeLatency {
           startedHandled,
           handledSettled,
           publishedHandled);
+  private final List<LatencyRecorder> watched =
+      List.of(publishedArrived, storedArrived, arrivedStarted, startedHandled);
   private long wallMinusNanoTime;
 
   ConsumeLatency() {
@@ -78,6 +80,11 @@ final class ConsumeLatency {
   /** Returns the time from a wall clock's to a monotonic one's; negative if the former is ahead. */
   private long since(long millis, long nanoTime) {
     return nanoTime + wallMinusNanoTime - millis * 1_000_000;
+  }
+
+  /** Returns what was recorded so far of the stages that are looked at once a second. */
+  LatencySnapshot watched() {
+    return LatencyRecorder.snapshot(watched);
   }
 
   /**

@@ -1,6 +1,8 @@
 package io.floatvalve.consume;
 
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.BrokerViews;
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.spi.Broker;
@@ -22,6 +24,8 @@ public final class ConsumeSide {
     /** Lets nothing more be taken; returns at once. */
     void endIntake();
 
+    Explanation explain();
+
     /** The first half of closing: gives back what was not begun and waits for handlers. */
     void finish();
 
@@ -41,6 +45,18 @@ public final class ConsumeSide {
   public ConsumeSide(Broker broker, java.util.function.Consumer<Event> events) {
     this.broker = broker;
     this.events = events;
+  }
+
+  /** Has what the broker says at hand; see {@code Messaging.viewedBy}. */
+  public void viewedBy(BrokerViews views) {
+    loop.viewedBy(views);
+  }
+
+  /** Explains all consumers that are open. */
+  public List<Explanation> explain() {
+    List<Explanation> all = new ArrayList<>();
+    members.forEach(each -> all.add(each.explain()));
+    return all;
   }
 
   /** Opens a consumer; see {@code Messaging.consumer}. */

@@ -1,5 +1,6 @@
 package io.floatvalve.consume;
 
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Settlement;
 import java.time.Duration;
@@ -55,6 +56,13 @@ public interface Consumer extends AutoCloseable {
 
   /** Returns how it stands now. Cheap enough to be asked once a second. */
   ConsumerStatus status();
+
+  /**
+   * Explains why it is as it is: what is wrong, with the numbers it rests on and what to do, and
+   * what was seen at each stage. A healthy or idle one has no finding. Does not wait for the
+   * network; takes less than a millisecond, so it may be asked once a second.
+   */
+  Explanation explain();
 
   /**
    * Returns latencies since it was opened, by stage: {@code published-arrived}, from the

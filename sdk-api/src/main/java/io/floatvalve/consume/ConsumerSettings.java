@@ -41,6 +41,7 @@ public final class ConsumerSettings {
   private final Duration closeTimeout;
   private final @Nullable QuotaPolicy quota;
   private final @Nullable Duration latencySummary;
+  private final Duration stallWarning;
   private final @Nullable Object nativeSettings;
 
   private ConsumerSettings(Values v) {
@@ -78,6 +79,7 @@ public final class ConsumerSettings {
         v.latencySummary == null
             ? null
             : within("latencySummary", v.latencySummary, Duration.ofMillis(100), DAY);
+    stallWarning = within("stallWarning", v.stallWarning, Duration.ZERO, DAY);
     nativeSettings = v.nativeSettings;
   }
 
@@ -378,6 +380,25 @@ public final class ConsumerSettings {
     return new ConsumerSettings(v);
   }
 
+  /** Returns after which time without progress a stall is told, or zero for never. */
+  public Duration stallWarning() {
+    return stallWarning;
+  }
+
+  /**
+   * Sets after which time without progress an event tells of a stall, with its explanation:
+   * messages wait here or are with handlers, and none was taken and none settled. Once for each
+   * stall; never where there is nothing to do, nor while it is paused.
+   *
+   * @param stallWarning to 1 day, seen to within a second; 30 s by default; zero for never
+   * @throws IllegalArgumentException if out of range
+   */
+  public ConsumerSettings withStallWarning(Duration stallWarning) {
+    Values v = values();
+    v.stallWarning = stallWarning;
+    return new ConsumerSettings(v);
+  }
+
   /** Returns the adapter's own settings, or null if there are none. */
   public @Nullable Object nativeSettings() {
     return nativeSettings;
@@ -418,6 +439,7 @@ public final class ConsumerSettings {
     v.closeTimeout = closeTimeout;
     v.quota = quota;
     v.latencySummary = latencySummary;
+    v.stallWarning = stallWarning;
     v.nativeSettings = nativeSettings;
     return v;
   }
@@ -459,6 +481,7 @@ public final class ConsumerSettings {
     private Duration closeTimeout = Duration.ofSeconds(10);
     private @Nullable QuotaPolicy quota;
     private @Nullable Duration latencySummary;
+    private Duration stallWarning = Duration.ofSeconds(30);
     private @Nullable Object nativeSettings;
   }
 }

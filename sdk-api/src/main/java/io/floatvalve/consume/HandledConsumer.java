@@ -1,5 +1,6 @@
 package io.floatvalve.consume;
 
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Settlement;
 import java.time.Duration;
@@ -79,6 +80,11 @@ final class HandledConsumer implements Consumer, ConsumeSide.Member {
   @Override
   public ConsumerStatus status() {
     return reception.status();
+  }
+
+  @Override
+  public Explanation explain() {
+    return reception.explain(false);
   }
 
   @Override

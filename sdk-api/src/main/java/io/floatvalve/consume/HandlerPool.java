@@ -160,6 +160,7 @@ final class HandlerPool implements Reception.Crew {
     long begun = System.nanoTime();
     long now = begun;
     Taken done = null;
+    Taken staged = null;
     End end = null;
     while (true) {
       Taken next;
@@ -169,12 +170,16 @@ final class HandlerPool implements Reception.Crew {
         if (done != null) {
           finish(done, end, now);
         }
+        if (staged != null) {
+          staged.thread = null; // its handler has returned a stage
+        }
         next = busy < slots && !mustYield(begun, now) ? takeInto(now) : null;
         more = next != null && busy < slots;
       } finally {
         reception.lock.unlock();
       }
       done = null;
+      staged = null;
       if (reception.isWindowDue()) {
         reception.tellWindow();
       }
@@ -208,6 +213,8 @@ final class HandlerPool implements Reception.Crew {
       if (settlement != null) {
         end = next.claim() ? reception.conclude(next, settlement, settlement.reason()) : null;
         done = next;
+      } else {
+        staged = next;
       }
     }
   }

@@ -18,6 +18,10 @@ final class Lanes {
     private Lane(String key) {
       this.key = key;
     }
+
+    String key() {
+      return key;
+    }
   }
 
   private final Map<String, Lane> lanes = new HashMap<>();

@@ -1,5 +1,7 @@
 package io.floatvalve.consume;
 
+import io.floatvalve.explain.BrokerViews;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -15,10 +17,16 @@ import org.slf4j.LoggerFactory;
 final class PermitLoop {
   private static final Logger LOG = LoggerFactory.getLogger(PermitLoop.class);
   private static final long TICK_MILLIS = 50;
+  private static final long LEAST_PAUSE_NANOS = 250_000_000L;
+  private static final long PAUSE_KEPT_NANOS = 5_000_000_000L;
 
   private final Set<Reception> all = ConcurrentHashMap.newKeySet();
   private final ScheduledThreadPoolExecutor timer;
   private boolean ticking; // guarded by this
+  private volatile BrokerViews views = (addresses, group, name) -> Optional.empty();
+  private long lastTickNanos; // by the loop alone
+  private volatile long pauseNanos;
+  private volatile long pauseEndNanos;
 
   PermitLoop() {
     timer =
@@ -46,6 +54,29 @@ final class PermitLoop {
     all.remove(reception);
   }
 
+  /** Has what the broker says at hand from now on. */
+  void viewedBy(BrokerViews given) {
+    views = given;
+  }
+
+  BrokerViews views() {
+    return views;
+  }
+
+  /** Returns the longest time the process stood still in the last seconds; 0 if it did not. */
+  long longestPause(long now) {
+    return now - pauseEndNanos < PAUSE_KEPT_NANOS ? pauseNanos : 0;
+  }
+
+  private void lookForAPause(long now) {
+    long late = lastTickNanos == 0 ? 0 : now - lastTickNanos - TICK_MILLIS * 1_000_000;
+    lastTickNanos = now;
+    if (late >= LEAST_PAUSE_NANOS && late >= longestPause(now)) {
+      pauseNanos = late;
+      pauseEndNanos = now;
+    }
+  }
+
   /** Runs a short task soon. After closing nothing runs any more. */
   void soon(Runnable task) {
     later(task, 0);
@@ -71,12 +102,14 @@ final class PermitLoop {
 
   private void tick() {
     long now = System.nanoTime();
+    lookForAPause(now);
     for (Reception each : all) {
       guarded(() -> each.tick(now));
     }
     synchronized (this) {
       if (all.isEmpty()) {
         ticking = false;
+        lastTickNanos = 0;
         return;
       }
     }

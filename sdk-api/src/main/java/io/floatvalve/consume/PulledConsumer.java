@@ -1,5 +1,6 @@
 package io.floatvalve.consume;
 
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.MessagingException;
 import java.time.Duration;
@@ -107,6 +108,11 @@ final class PulledConsumer implements PullConsumer, Reception.Crew, ConsumeSide.
   @Override
   public ConsumerStatus status() {
     return reception.status();
+  }
+
+  @Override
+  public Explanation explain() {
+    return reception.explain(true);
   }
 
   @Override

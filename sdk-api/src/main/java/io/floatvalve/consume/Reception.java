@@ -4,6 +4,10 @@ import io.floatvalve.consume.Delivery.Answer;
 import io.floatvalve.consume.Ledger.End;
 import io.floatvalve.consume.Ledger.Stage;
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.BrokerView;
+import io.floatvalve.explain.ConsumerSnapshot;
+import io.floatvalve.explain.ConsumerSnapshot.Held;
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.flow.PermitLaw;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.latency.LatencySummary;
@@ -131,8 +135,14 @@ final class Reception {
   private long givenBackWaiting;
   private long redelivered;
   private long copiesFailed;
+  private long again; // taken, and delivered or handled before
+  private long keyless; // taken, without the key that order depends on
+  private long refusedNanos; // when a caller was refused as too many are out
+  private boolean sawEmpty; // since the last tick
   private long brokenBefore;
   private long reopened;
+
+  private final ConsumeWatch watch;
 
   // by the loop alone
   private final @Nullable LatencySummary summary;
@@ -173,6 +183,7 @@ final class Reception {
     Duration every = settings.latencySummary();
     this.summary = every == null ? null : new LatencySummary(every, System.nanoTime());
     this.permitsTold = law.permits();
+    this.watch = new ConsumeWatch(this, settings.stallWarning(), System.nanoTime());
     this.who =
         settings.addresses().stream().map(Address::toString).collect(Collectors.joining(", "))
             + (settings.group() == null ? "" : " as '" + settings.group() + "'");
@@ -456,6 +467,7 @@ final class Reception {
   /** Takes one to hand it out, unless too many are out; it is handled when it is settled. */
   @Nullable Taken takeOut(long now) {
     if (ledger.at(Stage.HANDLING) >= slots) {
+      refusedNanos = now;
       return null;
     }
     Taken next = take(now);
@@ -495,6 +507,7 @@ final class Reception {
       if (received == null) {
         if (!ranEmpty) {
           ranEmpty = true;
+          sawEmpty = true;
         }
         int before = law.permits();
         if (before < settings.permits().most()
@@ -572,6 +585,9 @@ final class Reception {
   private boolean mayStart(Taken next) {
     if (next.received.redelivered()) {
       redelivered++;
+      if (cameBefore(next)) {
+        again++;
+      }
       if (isEcho(next) || wasSettled(next)) {
         return false;
       }
@@ -587,6 +603,7 @@ final class Reception {
       return false; // the link was lost while the key was told
     }
     if (key == null) {
+      keyless++;
       if (paused || draining || closed) {
         lanes.ready(next);
         return false;
@@ -601,6 +618,15 @@ final class Reception {
       return false;
     }
     return true;
+  }
+
+  /**
+   * Whether it surely was delivered or handled before. After a lost connection Pulsar's client
+   * cannot tell where the broker does not count, and takes all for it.
+   */
+  private boolean cameBefore(Taken next) {
+    int count = next.received.deliveryCount();
+    return count > 1 || next.received.attempts() > 0 || (count == 0 && next.era == 0);
   }
 
   /** Asks the user's function, without the lock; nobody else takes meanwhile, so order is kept. */
@@ -1043,10 +1069,11 @@ final class Reception {
     quiet = 0;
     nameTheStuck(now);
     Incarnation by = current;
-    if (by == null || by.isLost() || working == null) {
+    Observation seen = by == null || by.isLost() ? null : by.link().observe();
+    watched(now, by, seen);
+    if (by == null || seen == null || working == null) {
       return;
     }
-    Observation seen = by.link().observe();
     long taken;
     boolean slow;
     int keep = 0;
@@ -1104,6 +1131,22 @@ final class Reception {
     }
     if (seen.waiting() > 0) {
       wake(); // costs nothing where all is well
+    }
+  }
+
+  private void watched(long now, @Nullable Incarnation by, @Nullable Observation seen) {
+    boolean running;
+    lock.lock();
+    try {
+      running = state(by) == ConsumerStatus.State.RUNNING;
+    } finally {
+      lock.unlock();
+    }
+    Duration stalled = watch.tick(now, by, seen, running);
+    if (!stalled.isZero()) {
+      tell(
+          new Event.Stalled(
+              Instant.now(), who, stalled, explain(crew instanceof PulledConsumer).text()));
     }
   }
 
@@ -1425,6 +1468,143 @@ final class Reception {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Explains it, for the kind of consumer that asks. */
+  Explanation explain(boolean pulls) {
+    Incarnation by = current;
+    Observation seen = by == null || by.isLost() ? null : by.link().observe();
+    ConsumerSnapshot.State state;
+    long times;
+    lock.lock();
+    try {
+      state =
+          switch (state(by)) {
+            case IDLE -> ConsumerSnapshot.State.NOT_STARTED;
+            case RUNNING -> ConsumerSnapshot.State.RUNNING;
+            case PAUSED -> ConsumerSnapshot.State.PAUSED;
+            case RECOVERING -> ConsumerSnapshot.State.RECOVERING;
+            case FAILED -> ConsumerSnapshot.State.FAILED;
+            case DRAINING, CLOSED -> ConsumerSnapshot.State.ENDING;
+          };
+      times = reopened;
+    } finally {
+      lock.unlock();
+    }
+    var limits =
+        new ConsumerSnapshot.Limits(
+            slots,
+            pulls,
+            settings.permits().most(),
+            settings.permits().maxBytes(),
+            settings.ordering(),
+            settings.handlerWarning(),
+            seen == null || by == null ? Duration.ZERO : by.link().ackTimeout());
+    String name = seen == null || by == null ? "" : by.link().name();
+    BrokerView view = loop.views().of(settings.addresses(), settings.group(), name).orElse(null);
+    return Explanation.of(
+        watch.snapshot(
+            System.nanoTime(),
+            who,
+            broker.describe(),
+            state,
+            limits,
+            by,
+            seen,
+            times,
+            lastLoss,
+            view));
+  }
+
+  /** Returns what was counted so far. */
+  ConsumeWatch.Counts counts(long now) {
+    lock.lock();
+    try {
+      Crew working = crew;
+      boolean empty = sawEmpty;
+      sawEmpty = false;
+      long accepted = ledger.ended(End.ACCEPTED);
+      long retried = ledger.ended(End.RETRIED);
+      long rejected = ledger.ended(End.REJECTED);
+      long duplicates = ledger.ended(End.DUPLICATE);
+      long ends =
+          accepted
+              + retried
+              + rejected
+              + duplicates
+              + ledger.ended(End.GIVEN_BACK)
+              + ledger.ended(End.STALE);
+      return new ConsumeWatch.Counts(
+          now,
+          ledger.taken(),
+          ends,
+          again,
+          retried + ledger.retriedInPlace(),
+          rejected,
+          duplicates,
+          copiesFailed,
+          keyless,
+          working == null ? 0 : working.busyNanos(now),
+          ledger.at(Stage.PARKED) + (heldOver == null ? 0 : 1),
+          ledger.at(Stage.HANDLING),
+          ledger.at(Stage.SETTLING),
+          ledger.bytes(),
+          empty,
+          refusedNanos);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns the latencies that are looked at once a second, so far. */
+  LatencySnapshot watched() {
+    ConsumeLatency recorded;
+    lock.lock();
+    try {
+      recorded = latency;
+    } finally {
+      lock.unlock();
+    }
+    return recorded == null ? LatencySnapshot.empty() : recorded.watched();
+  }
+
+  /** Returns what has been with handlers for so long. */
+  Held heldFor(long now, Duration limit) {
+    long nanos = limit.toNanos();
+    int count = 0;
+    Taken oldest = null;
+    lock.lock();
+    try {
+      for (Taken each = ledger.oldest(); each != null; each = each.next) {
+        if (now - each.takenNanos < nanos) {
+          break;
+        }
+        long began = each.startedNanos();
+        if (each.stage == Stage.HANDLING && began != 0 && now - began >= nanos) {
+          count++;
+          if (oldest == null) {
+            oldest = each;
+          }
+        }
+      }
+      if (oldest == null) {
+        return Held.NOTHING;
+      }
+      Thread thread = oldest.thread;
+      return new Held(
+          count,
+          limit,
+          oldest.received.describe(),
+          oldest.lane == null ? "" : oldest.lane.key(),
+          Duration.ofNanos(now - oldest.startedNanos()),
+          thread == null ? "" : thread.getName());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  long longestPause(long now) {
+    return loop.longestPause(now);
   }
 
   private ConsumerStatus.State state(@Nullable Incarnation by) {

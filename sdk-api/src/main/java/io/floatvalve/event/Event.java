@@ -24,7 +24,8 @@ public sealed interface Event
         Event.HandlerError,
         Event.Rejected,
         Event.CopyFailed,
-        Event.ConsumerNote {
+        Event.ConsumerNote,
+        Event.Stalled {
 
   /** Returns when it came about. */
   Instant at();
@@ -218,6 +219,19 @@ public sealed interface Event
           + (deadLetter ? " to the dead letters" : " for a retry")
           + " was not confirmed: "
           + detail;
+    }
+  }
+
+  /**
+   * Nothing gets on although there is work; told once for each stall.
+   *
+   * @param since how long there has been no progress
+   * @param explanation why, as far as can be told, in some lines
+   */
+  record Stalled(Instant at, String who, Duration since, String explanation) implements Event {
+    @Override
+    public String what() {
+      return "no progress for " + since.toMillis() + " ms with work to do\n" + explanation;
     }
   }
 

@@ -131,6 +131,11 @@ final class InFlightWindow<E> {
     return next;
   }
 
+  /** Returns how many may be claimed from the oldest open one on, answered or not. */
+  int span() {
+    return span;
+  }
+
   int size() {
     return size;
   }

@@ -34,6 +34,13 @@ final class PublishLatency {
           dueUnknown,
           dueNotSent);
 
+  private final List<LatencyRecorder> watched = List.of(queuedSent, sentConfirmed);
+
+  /** Returns what was recorded so far of the stages that are looked at once a second. */
+  LatencySnapshot watched() {
+    return LatencyRecorder.snapshot(watched);
+  }
+
   /** An attempt left the queue. By the one thread that sends. */
   void sent(long nanos) {
     queuedSent.recordAlone(nanos);

@@ -1,12 +1,15 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.BrokerViews;
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.spi.Broker;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -35,6 +38,8 @@ public final class PublishSide {
   /** Above this between two ticks the process stood still, and answers may lie unread. */
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
 
+  private static final long PAUSE_KEPT_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private final Broker broker;
   private final Consumer<Event> events;
   private final Set<WindowedPublisher> publishers = ConcurrentHashMap.newKeySet();
@@ -44,6 +49,9 @@ public final class PublishSide {
   private final ThreadPoolExecutor openers;
   private volatile boolean closed;
   private long lastTick; // of the timer's thread
+  private volatile long pauseNanos;
+  private volatile long pauseEndNanos;
+  private volatile BrokerViews views = (addresses, group, name) -> Optional.empty();
 
   /**
    * Makes a side without publishers and, so far, without threads.
@@ -103,6 +111,27 @@ public final class PublishSide {
         publishers.remove(publisher);
       }
     }
+  }
+
+  /** Has what the broker says at hand; see {@code Messaging.viewedBy}. */
+  public void viewedBy(BrokerViews given) {
+    views = given;
+  }
+
+  BrokerViews views() {
+    return views;
+  }
+
+  /** Explains all publishers that are open. */
+  public List<Explanation> explain() {
+    List<Explanation> all = new ArrayList<>();
+    publishers.forEach(each -> all.add(each.explain()));
+    return all;
+  }
+
+  /** Returns the longest time the process stood still in the last seconds; 0 if it did not. */
+  long longestPause(long now) {
+    return now - pauseEndNanos < PAUSE_KEPT_NANOS ? pauseNanos : 0;
   }
 
   /** Waits for what all publishers have taken so far; see {@code Messaging.drain}. */
@@ -227,6 +256,10 @@ public final class PublishSide {
     try {
       long now = System.nanoTime();
       boolean paused = now - lastTick > PAUSE_NANOS;
+      if (paused && now - lastTick >= longestPause(now)) {
+        pauseNanos = now - lastTick;
+        pauseEndNanos = now;
+      }
       lastTick = now;
       completions.watch();
       if (!paused) { // else let the client's thread read first what came in meanwhile

@@ -31,6 +31,7 @@ public final class PublisherSettings {
   private final RetryPolicy retry;
   private final @Nullable QuotaPolicy quota;
   private final @Nullable Duration latencySummary;
+  private final Duration stallWarning;
   private final @Nullable Object nativeSettings;
 
   private PublisherSettings(Values v) {
@@ -51,6 +52,7 @@ public final class PublisherSettings {
         v.latencySummary == null
             ? null
             : within("latencySummary", v.latencySummary, Duration.ofMillis(100), DAY);
+    stallWarning = within("stallWarning", v.stallWarning, Duration.ZERO, DAY);
     nativeSettings = v.nativeSettings;
   }
 
@@ -339,6 +341,25 @@ public final class PublisherSettings {
     return new PublisherSettings(v);
   }
 
+  /** Returns after which time without progress a stall is told, or zero for never. */
+  public Duration stallWarning() {
+    return stallWarning;
+  }
+
+  /**
+   * Sets after which time without progress an event tells of a stall, with its explanation:
+   * messages wait to be sent or for an answer, and the broker answers none. Once for each stall;
+   * never where there is nothing to do, nor while it is paused.
+   *
+   * @param stallWarning to 1 day, seen to within a second; 30 s by default; zero for never
+   * @throws IllegalArgumentException if out of range
+   */
+  public PublisherSettings withStallWarning(Duration stallWarning) {
+    Values v = values();
+    v.stallWarning = stallWarning;
+    return new PublisherSettings(v);
+  }
+
   /** Returns the adapter's own settings, or null if there are none. */
   public @Nullable Object nativeSettings() {
     return nativeSettings;
@@ -371,6 +392,7 @@ public final class PublisherSettings {
     v.retry = retry;
     v.quota = quota;
     v.latencySummary = latencySummary;
+    v.stallWarning = stallWarning;
     v.nativeSettings = nativeSettings;
     return v;
   }
@@ -402,6 +424,7 @@ public final class PublisherSettings {
     private RetryPolicy retry = RetryPolicy.never();
     private @Nullable QuotaPolicy quota;
     private @Nullable Duration latencySummary;
+    private Duration stallWarning = Duration.ofSeconds(30);
     private @Nullable Object nativeSettings;
 
     private Values(Address address) {

@@ -33,6 +33,23 @@ final class Tally {
     }
   }
 
+  long confirmed() {
+    return confirmed;
+  }
+
+  /** Returns how many the broker did not take. */
+  long refused() {
+    return returned + nacked;
+  }
+
+  long unknown() {
+    return unknown;
+  }
+
+  long notSent() {
+    return notSent;
+  }
+
   /** Returns the counts; all five are there. */
   Map<Verdict, Long> toMap() {
     Map<Verdict, Long> map = new EnumMap<>(Verdict.class);

@@ -1,6 +1,10 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.BrokerView;
+import io.floatvalve.explain.Explanation;
+import io.floatvalve.explain.PublisherSnapshot;
+import io.floatvalve.explain.PublisherSnapshot.Here;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.latency.LatencySummary;
 import io.floatvalve.model.Address;
@@ -80,6 +84,7 @@ final class WindowedPublisher implements Publisher {
   private final @Nullable LatencySummary summary; // of the timer alone
   private final @Nullable Gate gate; // to the quotas; null if there are none
   private final Runnable heldLongEnough = this::heldLongEnough;
+  private final PublishWatch watch;
 
   private final CountDownLatch closed = new CountDownLatch(1);
   private final ReentrantLock lock = new ReentrantLock();
@@ -139,6 +144,7 @@ final class WindowedPublisher implements Publisher {
     Duration every = settings.latencySummary();
     this.summary = every == null ? null : new LatencySummary(every, System.nanoTime());
     this.toldWindowNanos = System.nanoTime() - TELL_NANOS;
+    this.watch = new PublishWatch(latency, settings.stallWarning(), System.nanoTime());
   }
 
   /** Begins anew for a link, which may lead to another broker. Holds the lock. */
@@ -859,6 +865,7 @@ final class WindowedPublisher implements Publisher {
     private boolean lost; // guarded by lock
     private boolean connected = true; // guarded by lock
     private @Nullable String blockedBy; // guarded by lock
+    private long blockedNanos; // guarded by lock; when that was said
     private long linkedNanos; // guarded by lock
     private long readingSince; // guarded by lock; when the broker last began to read
 
@@ -1129,6 +1136,7 @@ final class WindowedPublisher implements Publisher {
       lock.lock();
       try {
         blockedBy = reason;
+        blockedNanos = System.nanoTime();
         if (current != this) {
           return;
         }
@@ -1374,6 +1382,10 @@ final class WindowedPublisher implements Publisher {
     if (change != null) {
       side.tell(change);
     }
+    Duration stalled = watch.tick(counts(now), side.longestPause(now));
+    if (!stalled.isZero()) {
+      side.tell(new Event.Stalled(Instant.now(), who, stalled, explain().text()));
+    }
     if (retired != null) {
       side.tell(new Event.LinkRetired(Instant.now(), who, retired.number, detail));
       if (lose(retired, Unknown.Cause.CHANNEL_CLOSED, false, "given up: " + detail)) {
@@ -1590,6 +1602,88 @@ final class WindowedPublisher implements Publisher {
     } finally {
       release();
     }
+  }
+
+  @Override
+  public Explanation explain() {
+    long now = System.nanoTime();
+    PublisherSnapshot.State state;
+    Here here;
+    Duration blocked;
+    PublishWatch.Counts counts;
+    lock.lock();
+    try {
+      counts = counted(now);
+      Pending oldest = window.get(window.oldest());
+      Incarnation at = current;
+      state =
+          switch (life) {
+            case RECOVERING -> PublisherSnapshot.State.RECOVERING;
+            case OPEN -> PublisherSnapshot.State.OPEN;
+            case BLOCKED -> PublisherSnapshot.State.BLOCKED;
+            case CLOSING, CLOSING_BLOCKED, CLOSING_RECOVERING, CLOSED ->
+                PublisherSnapshot.State.ENDING;
+          };
+      blocked =
+          life == Life.BLOCKED && at != null
+              ? Duration.ofNanos(Math.max(0, now - at.blockedNanos))
+              : Duration.ZERO;
+      here =
+          new Here(
+              queue.size(),
+              settings.maxQueued(),
+              waiters,
+              window.size(),
+              window.limit(),
+              settings.maxInFlight(),
+              window.next() - window.oldest() - window.size(),
+              window.span(),
+              oldest == null
+                  ? Duration.ZERO
+                  : Duration.ofNanos(Math.max(0, now - oldest.sentNanos)),
+              flowReason,
+              epoch,
+              reopened,
+              lastLoss);
+    } finally {
+      release();
+    }
+    BrokerView view = side.views().of(List.of(settings.address()), null, "").orElse(null);
+    return Explanation.of(
+        watch.snapshot(
+            counts,
+            who,
+            side.broker().describe(),
+            state,
+            here,
+            blocked,
+            side.longestPause(now),
+            view));
+  }
+
+  private PublishWatch.Counts counts(long now) {
+    lock.lock();
+    try {
+      return counted(now);
+    } finally {
+      release();
+    }
+  }
+
+  private PublishWatch.Counts counted(long now) { // holds the lock
+    int limit = window.limit();
+    Incarnation at = current;
+    return new PublishWatch.Counts(
+        now,
+        outcomes.confirmed(),
+        outcomes.refused(),
+        outcomes.unknown(),
+        outcomes.notSent(),
+        outcomes.confirmed() + outcomes.refused() + lateConfirms + lateNacks,
+        // a slot is free for a moment after each answer: nearly full is full
+        queue.first() != null && window.size() >= limit - Math.max(1, limit / 4),
+        life.takes() && (queue.size() > 0 || window.size() > 0),
+        at == null ? now : at.readingSince);
   }
 
   private PublisherStatus.Flow flow() { // holds the lock

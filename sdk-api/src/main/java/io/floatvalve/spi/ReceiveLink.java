@@ -68,6 +68,19 @@ public interface ReceiveLink {
   Observation observe();
 
   /**
+   * Returns after which time the client asks again for a message that was taken and is not settled;
+   * zero for never. The same for as long as it lives, does not wait.
+   */
+  default Duration ackTimeout() {
+    return Duration.ZERO;
+  }
+
+  /** Returns what this consumer is called at the broker now, or empty if that is not known. */
+  default String name() {
+    return "";
+  }
+
+  /**
    * Acknowledges a message that was taken. Enqueues; the link coalesces and writes.
    *
    * @return false if the message is of an incarnation that is gone: nothing is sent, and the broker

@@ -112,6 +112,12 @@ final class Partition {
     return topic;
   }
 
+  /** Returns what the broker calls its consumer, or empty while there is none. */
+  String name() {
+    Consumer<byte[]> c = consumer;
+    return c == null ? "" : c.getConsumerName();
+  }
+
   boolean isUp() {
     return up;
   }

@@ -249,6 +249,17 @@ final class PulsarLink implements ReceiveLink {
   }
 
   @Override
+  public Duration ackTimeout() {
+    return subscription.ackTimeout();
+  }
+
+  @Override
+  public String name() {
+    Partition[] all = partitions;
+    return all.length == 1 ? all[0].name() : "";
+  }
+
+  @Override
   public boolean ack(Received message) {
     Taken taken = (Taken) message;
     if (gone) {

@@ -1,0 +1,24 @@
+package io.floatvalve.explain;
+
+/**
+ * What a detector concludes from the rhythm of a broker's answers or deliveries.
+ *
+ * @param level how sure it is
+ * @param evidence what it rests on, in words with numbers; empty if there is none
+ */
+public record Throttle(Level level, String evidence) {
+  /** Nothing points at a rate limit, or nobody looked. */
+  public static final Throttle NONE = new Throttle(Level.NONE, "");
+
+  /** How much points at a rate limit. */
+  public enum Level {
+    /** Nothing. */
+    NONE,
+    /** Something; load may look the same. */
+    SUSPECTED,
+    /** Nothing else that is known looks like it. */
+    LIKELY,
+    /** The broker said so. */
+    CONFIRMED
+  }
+}

@@ -1,0 +1,157 @@
+package io.floatvalve.publish;
+
+import io.floatvalve.explain.BrokerView;
+import io.floatvalve.explain.PublisherSnapshot;
+import io.floatvalve.explain.PublisherSnapshot.Here;
+import io.floatvalve.explain.PublisherSnapshot.Recent;
+import io.floatvalve.explain.PublisherSnapshot.Since;
+import io.floatvalve.explain.Throttle;
+import io.floatvalve.explain.Timing;
+import io.floatvalve.latency.LatencySnapshot;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Remembers the last seconds of a publisher, so that they can be explained, and notices when it
+ * gets no further. It reads what is counted anyway, as often as the timer ticks: a message costs it
+ * nothing. Guarded by itself.
+ */
+final class PublishWatch {
+  private static final long SAMPLE_NANOS = 950_000_000L;
+  private static final long RECENT_NANOS = 1_900_000_000L;
+  private static final int SAMPLES = 4;
+
+  /**
+   * What was counted by some moment, and what there was then.
+   *
+   * @param nanos when
+   * @param confirmed messages confirmed
+   * @param refused messages returned or nacked
+   * @param unknown messages whose fate is not known
+   * @param notSent messages never sent
+   * @param answers answers of any kind, late ones too
+   * @param pressed whether there was more to send than the window let out
+   * @param work whether something waited to be sent or for an answer
+   * @param linkedNanos when the link was opened
+   */
+  record Counts(
+      long nanos,
+      long confirmed,
+      long refused,
+      long unknown,
+      long notSent,
+      long answers,
+      boolean pressed,
+      boolean work,
+      long linkedNanos) {}
+
+  private record Sample(Counts counts, LatencySnapshot latencies) {}
+
+  private final PublishLatency latency;
+  private final long stallNanos;
+  private final Deque<Sample> samples = new ArrayDeque<>(SAMPLES);
+  private Counts last;
+  private long answeredNanos;
+  private long unpressedNanos;
+  private long movedNanos; // when there was progress, or nothing to do
+  private boolean stallTold;
+
+  PublishWatch(PublishLatency latency, Duration stallWarning, long now) {
+    this.latency = latency;
+    this.stallNanos = stallWarning.toNanos();
+    answeredNanos = now;
+    unpressedNanos = now;
+    movedNanos = now;
+    last = new Counts(now, 0, 0, 0, 0, 0, false, false, now);
+    samples.add(new Sample(last, LatencySnapshot.empty()));
+  }
+
+  /**
+   * Looks at it. By the timer.
+   *
+   * @return how long there has been no progress if that is to be told now, else zero
+   */
+  synchronized Duration tick(Counts counts, long longestPause) {
+    note(counts);
+    Sample newest = samples.getLast();
+    if (counts.nanos - newest.counts.nanos >= SAMPLE_NANOS) {
+      boolean same = counts.answers == newest.counts.answers;
+      if (samples.size() == SAMPLES) {
+        samples.removeFirst();
+      }
+      samples.add(new Sample(counts, same ? newest.latencies : latency.watched()));
+    }
+    long since = counts.nanos - movedNanos;
+    if (stallNanos == 0 || stallTold || since - longestPause < stallNanos) {
+      return Duration.ZERO;
+    }
+    stallTold = true;
+    return Duration.ofNanos(since);
+  }
+
+  private void note(Counts counts) {
+    boolean answered = counts.answers != last.answers;
+    if (answered) {
+      answeredNanos = counts.nanos;
+    }
+    if (!counts.pressed) {
+      unpressedNanos = counts.nanos;
+    }
+    if (answered || !counts.work || !last.work) {
+      movedNanos = counts.nanos;
+      stallTold = false;
+    }
+    last = counts;
+  }
+
+  /** Returns all that is known, now. */
+  synchronized PublisherSnapshot snapshot(
+      Counts counts,
+      String who,
+      String broker,
+      PublisherSnapshot.State state,
+      Here here,
+      Duration blocked,
+      long longestPause,
+      @Nullable BrokerView view) {
+    note(counts);
+    long now = counts.nanos;
+    Sample base = samples.getFirst();
+    for (Sample each : samples) {
+      if (now - each.counts.nanos >= RECENT_NANOS) {
+        base = each;
+      }
+    }
+    LatencySnapshot ever = latency.watched();
+    LatencySnapshot late = ever.since(base.latencies);
+    return new PublisherSnapshot(
+        who,
+        broker,
+        state,
+        here,
+        new Since(
+            since(now, counts.linkedNanos),
+            since(now, answeredNanos),
+            blocked,
+            since(now, unpressedNanos)),
+        new Recent(
+            since(now, base.counts.nanos),
+            counts.confirmed - base.counts.confirmed,
+            counts.refused - base.counts.refused,
+            counts.unknown - base.counts.unknown,
+            counts.notSent - base.counts.notSent,
+            Timing.of(late, "sent-confirmed"),
+            Timing.of(late, "queued-sent")),
+        Timing.of(ever, "sent-confirmed"),
+        Duration.ofNanos(longestPause),
+        Throttle.NONE,
+        null,
+        view);
+  }
+
+  private static Duration since(long now, long then) {
+    return Duration.ofNanos(Math.max(0, now - then));
+  }
+}
