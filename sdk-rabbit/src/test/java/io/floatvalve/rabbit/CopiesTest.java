@@ -25,7 +25,7 @@ class CopiesTest {
     peer = ScriptedAmqpPeer.start();
     trunks =
         new SharedTrunk(
-            RabbitBroker.Settings.at(peer.uri()).withRpcTimeout(Duration.ofMillis(500)), "test");
+            RabbitBroker.Settings.at(peer.uri()).withRpcTimeout(Duration.ofSeconds(3)), "test");
     copies = new Copies(trunks, LIMIT);
   }
 
@@ -45,7 +45,13 @@ class CopiesTest {
   @Test
   void channelThatCannotConfirm_isClosed_andTheNextCopyHasAnother() {
     peer.answerConfirmSelects(false);
-    assertThat(send()).failsWithin(LIMIT);
+    await() // a connection may come late, too
+        .atMost(LIMIT)
+        .until(
+            () -> {
+              assertThat(send()).failsWithin(LIMIT);
+              return peer.confirmSelects() > 0;
+            });
     await().atMost(LIMIT).until(() -> peer.channels() == 0);
 
     peer.answerConfirmSelects(true);

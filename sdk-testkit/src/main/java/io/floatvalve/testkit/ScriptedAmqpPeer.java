@@ -75,6 +75,7 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
   private volatile boolean closed;
   private volatile boolean refusing;
   private volatile boolean confirmsAnswered = true;
+  private final AtomicInteger confirmSelects = new AtomicInteger();
   private final Object lock = new Object();
   // the rest is guarded by lock
   private final List<Publish> publishes = new ArrayList<>();
@@ -179,6 +180,11 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
   /** Returns how many connections are open. */
   public int connections() {
     return connections.size();
+  }
+
+  /** Returns how many {@code confirm.select} have come, answered or not. */
+  public int confirmSelects() {
+    return confirmSelects.get();
   }
 
   /** Returns how many channels are open on all connections. */
@@ -713,6 +719,7 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
         channel.properties = null;
         channel.body.reset();
       } else if (method instanceof AMQImpl.Confirm.Select select) {
+        confirmSelects.incrementAndGet();
         if (!confirmsAnswered) {
           return;
         }
