@@ -1,6 +1,7 @@
 package io.floatvalve.metrics;
 
 import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.publish.PublishOutcome;
@@ -172,6 +173,11 @@ final class TracedPublisher implements Publisher {
   @Override
   public long drain(Duration timeout) {
     return publisher.drain(timeout);
+  }
+
+  @Override
+  public Explanation explain() {
+    return publisher.explain();
   }
 
   @Override

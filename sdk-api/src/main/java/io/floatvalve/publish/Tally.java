@@ -43,11 +43,11 @@ final class Tally {
   }
 
   long unknown() {
-    return unknown;
+    return sum(unknown);
   }
 
   long notSent() {
-    return notSent;
+    return sum(notSent);
   }
 
   /** Returns the counts; all five are there. */
