@@ -1,5 +1,6 @@
 package io.floatvalve.metrics;
 
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.consume.ConsumerStatus;
 import io.floatvalve.consume.Delivery;
 import io.floatvalve.consume.PullConsumer;
@@ -28,6 +29,11 @@ final class StubConsumer implements PullConsumer {
   @Override
   public long drain(Duration timeout) {
     return 0;
+  }
+
+  @Override
+  public Explanation explain() {
+    throw new UnsupportedOperationException();
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.floatvalve.metrics;
 
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencyRecorder;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Message;
@@ -58,6 +59,11 @@ final class StubPublisher implements Publisher {
   @Override
   public long drain(Duration timeout) {
     return 0;
+  }
+
+  @Override
+  public Explanation explain() {
+    throw new UnsupportedOperationException();
   }
 
   @Override
