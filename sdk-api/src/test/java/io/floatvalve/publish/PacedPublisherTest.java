@@ -296,7 +296,7 @@ final class PacedPublisherTest {
   @Test
   void delayThatPassesInTheQueue_isStrippedWhenItIsSent() throws Exception {
     broker.confirmAtOnce = true;
-    var policy = messages(1).withCost(message -> message.delay() == null ? 1 : 1);
+    var policy = messages(1);
     var publisher = side.open(settings(policy));
     var link = broker.nextLink();
     var first = publisher.publish(text("a"));
