@@ -19,6 +19,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Asks a broker's administration interface over HTTP. Never waits; every answer is bounded in time
@@ -127,7 +128,7 @@ public final class AdminHttp {
   private static final class Bounded implements HttpResponse.BodySubscriber<String> {
     private final CompletableFuture<String> body = new CompletableFuture<>();
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    private Flow.@org.jspecify.annotations.Nullable Subscription subscription;
+    private Flow.@Nullable Subscription subscription;
 
     @Override
     public CompletionStage<String> getBody() {

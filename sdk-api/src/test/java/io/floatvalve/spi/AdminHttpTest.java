@@ -83,7 +83,7 @@ final class AdminHttpTest {
 
   @Test
   void answer_isReadAsJson_andTheSecretIsSent() throws Exception {
-    answer("/a%20b", 200, "{\"n\":7}");
+    answer("/a b", 200, "{\"n\":7}");
 
     assertThat(got(http(LONG, false), "/" + AdminHttp.encoded("a b")).at("n").number()).hasValue(7);
     assertThat(secrets).containsExactly("Bearer s3cret");

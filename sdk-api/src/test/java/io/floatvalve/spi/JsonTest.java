@@ -86,7 +86,7 @@ final class JsonTest {
     var random = new Random(seed);
     String alphabet = "{}[]\",:\\u0123456789eE+-.truefalsn \n\t\u0000\uffff\ud800";
     int read = 0;
-    for (int i = 0; i < 20_000; i++) {
+    for (int i = 0; i < 4_000; i++) {
       StringBuilder text = new StringBuilder(i % 2 == 0 ? WHOLE : "");
       int changes = i % 2 == 0 ? 1 + random.nextInt(3) : random.nextInt(40);
       for (int c = 0; c < changes; c++) {
@@ -105,6 +105,6 @@ final class JsonTest {
         assertThat(e).isExactlyInstanceOf(IllegalArgumentException.class);
       }
     }
-    assertThat(read).isBetween(1, 19_999);
+    assertThat(read).isBetween(1, 3_999);
   }
 }
