@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * {@code outcome} are guarded by the publisher's lock, and {@code next} by whoever holds the list
  * it is in.
  */
-final class Pending extends CompletableFuture<PublishOutcome> {
+sealed class Pending extends CompletableFuture<PublishOutcome> permits Paced {
   /** There are ways to complete a future that nobody is told of. */
   private static final long LONGEST_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -53,8 +53,23 @@ final class Pending extends CompletableFuture<PublishOutcome> {
     return place;
   }
 
+  /** Returns the message as it is to be sent now. */
+  Message outgoing() {
+    return message;
+  }
+
+  /** Returns whether it is to be delivered later. */
+  boolean isDelayed() {
+    return false;
+  }
+
+  /** Returns how many messages it counts as in a quota. */
+  int cost() {
+    return 1;
+  }
+
   /** Returns which attempt is under way, from 1. */
-  int attempt() {
+  final int attempt() {
     return retries == null ? 1 : retries.attempts() + 1;
   }
 

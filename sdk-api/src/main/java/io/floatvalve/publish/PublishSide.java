@@ -170,6 +170,23 @@ public final class PublishSide {
     events.accept(event);
   }
 
+  /** Runs a short task that waits for nothing, after a delay, on the timer's thread. */
+  void briefly(long delayNanos, Runnable task) {
+    try {
+      var unused = timer.schedule(() -> guarded(task), delayNanos, TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("closed before it was due: {}", broker.describe());
+    }
+  }
+
+  private static void guarded(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException e) { // a fault of ours: nobody looks at the future
+      LOG.error("the timer failed", e);
+    }
+  }
+
   /** Runs a task that may wait for the broker, after a delay, on a thread of its own. */
   void later(long delayNanos, Runnable task) {
     try {

@@ -3,6 +3,7 @@ package io.floatvalve.publish;
 import io.floatvalve.event.Event;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.latency.LatencySummary;
+import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.publish.PublishOutcome.Confirmed;
@@ -11,6 +12,11 @@ import io.floatvalve.publish.PublishOutcome.NotSent;
 import io.floatvalve.publish.PublishOutcome.Returned;
 import io.floatvalve.publish.PublishOutcome.Unknown;
 import io.floatvalve.publish.PublishOutcome.Verdict;
+import io.floatvalve.rate.Gate;
+import io.floatvalve.rate.QuotaPolicy;
+import io.floatvalve.rate.QuotaPolicy.DelayGuard;
+import io.floatvalve.rate.QuotaPolicy.Kind;
+import io.floatvalve.rate.QuotaPolicy.OnExceed;
 import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
 import java.time.Duration;
@@ -47,6 +53,10 @@ final class WindowedPublisher implements Publisher {
    * may have decided something leaves the lock by `release`.
    *
    * Everything that comes from a link comes through its Incarnation; only the current one counts.
+   *
+   * A quota is asked last, when nothing else keeps the first in the queue from being sent, and what
+   * passes is claimed and sent in the same step. While it holds the first, all behind it wait: one
+   * timer a publisher, whose end is another turn.
    */
   private static final Logger LOG = LoggerFactory.getLogger(WindowedPublisher.class);
   private static final int TURN_MESSAGES = 256;
@@ -57,6 +67,9 @@ final class WindowedPublisher implements Publisher {
   private static final long COMPLETE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long TELL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+  /** What was held by a quota so recently is about to be held again. */
+  private static final long PACED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
   private final PublishSide side;
   private final PublisherSettings settings;
   private final String who;
@@ -64,6 +77,8 @@ final class WindowedPublisher implements Publisher {
   private final long confirmTimeoutNanos;
   private final PublishLatency latency = new PublishLatency();
   private final @Nullable LatencySummary summary; // of the timer alone
+  private final @Nullable Gate gate; // to the quotas; null if there are none
+  private final Runnable heldLongEnough = this::heldLongEnough;
 
   private final CountDownLatch closed = new CountDownLatch(1);
   private final ReentrantLock lock = new ReentrantLock();
@@ -82,6 +97,9 @@ final class WindowedPublisher implements Publisher {
   private int decisionWaiters;
   private Pending.@Nullable Waiter toWake; // by `release`
   private boolean onTurn;
+  private boolean held; // by a quota, until the timer comes
+  private long holdNanos; // for which the timer is yet to be set; 0 for none
+  private long heldNanos; // when a quota held the first in the queue last
   private boolean hurry; // somebody waits for what is sent in this turn, perhaps
   private @Nullable Pending decidedFirst; // to be completed, linked by `next`; by `release`
   private @Nullable Pending decidedLast;
@@ -106,6 +124,9 @@ final class WindowedPublisher implements Publisher {
     this.confirmTimeoutNanos = settings.confirmTimeout().toNanos();
     this.queue = new SendQueue(settings.maxQueued(), settings.maxQueuedBytes());
     this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
+    QuotaPolicy quota = settings.quota();
+    this.gate = quota == null ? null : quota.pacer().gate();
+    this.heldNanos = System.nanoTime() - PACED_NANOS;
     Duration every = settings.latencySummary();
     this.summary = every == null ? null : new LatencySummary(every, System.nanoTime());
     this.toldWindowNanos = System.nanoTime() - TELL_NANOS;
@@ -233,12 +254,39 @@ final class WindowedPublisher implements Publisher {
   private CompletableFuture<PublishOutcome> publish(
       Message message, long dueNanos, long maxBlockNanos) {
     Objects.requireNonNull(message, "message");
-    Pending pending = new Pending(message, dueNanos, this);
+    if (gate == null) {
+      return publish(new Pending(message, dueNanos, this), maxBlockNanos);
+    }
+    Pending pending;
+    try {
+      pending = counted(message, dueNanos, gate.pacer().rules());
+    } catch (RuntimeException e) { // users' code
+      pending = new Pending(message, dueNanos, this);
+      pending.complete(
+          refuse(pending, new NotSent(NotSent.Reason.INVALID_MESSAGE, "its cost: " + e, 1)));
+      return pending;
+    }
+    return publish(pending, maxBlockNanos);
+  }
+
+  private CompletableFuture<PublishOutcome> publish(Pending pending, long maxBlockNanos) {
     NotSent refused = queue(pending, maxBlockNanos);
     if (refused != null) {
       pending.complete(refused);
     }
     return pending;
+  }
+
+  /** Makes a publish that counts in quotas as these rules say. Runs users' code. */
+  private Pending counted(Message message, long dueNanos, QuotaPolicy rules) {
+    int cost = rules.costOf(message);
+    if (message.delay() == null) {
+      return cost == 1
+          ? new Pending(message, dueNanos, this)
+          : new Paced(message, dueNanos, this, dueNanos, cost, cost);
+    }
+    int plainCost = rules.costOf(message.toBuilder().delay(null).build());
+    return new Paced(message, dueNanos, this, System.nanoTime(), cost, plainCost);
   }
 
   /** Queues a publish, or says why not. */
@@ -249,10 +297,7 @@ final class WindowedPublisher implements Publisher {
     try {
       NotSent refused = await(pending, maxBlockNanos);
       if (refused != null) {
-        pending.decide(refused);
-        outcomes.count(Verdict.NOT_SENT);
-        latency.decided(Verdict.NOT_SENT, System.nanoTime() - pending.dueNanos);
-        return refused;
+        return noted(pending, refused);
       }
       pending.queuedNanos = System.nanoTime(); // what it waited for room counts for maxBlock alone
       queue.add(pending);
@@ -269,6 +314,23 @@ final class WindowedPublisher implements Publisher {
     return null;
   }
 
+  /** Notes that a publish was refused before it was queued. */
+  private NotSent refuse(Pending pending, NotSent refused) {
+    lock.lock();
+    try {
+      return noted(pending, refused);
+    } finally {
+      release();
+    }
+  }
+
+  private NotSent noted(Pending pending, NotSent refused) { // holds the lock
+    pending.decide(refused);
+    outcomes.count(Verdict.NOT_SENT);
+    latency.decided(Verdict.NOT_SENT, System.nanoTime() - pending.dueNanos);
+    return refused;
+  }
+
   /** Waits for room in the queue; says why there is none. Holds the lock. */
   private @Nullable NotSent await(Pending pending, long maxBlockNanos) {
     if (pending.bytes > settings.maxMessageBytes()) {
@@ -283,7 +345,7 @@ final class WindowedPublisher implements Publisher {
       if (!life.takes()) {
         return new NotSent(NotSent.Reason.CLOSED, who + " is closed", 1);
       }
-      if (queue.hasRoom(pending.bytes, ahead)) {
+      if (queue.hasRoom(pending.bytes, ahead) && !mustBlock()) {
         return null;
       }
       if (left <= 0) {
@@ -310,7 +372,7 @@ final class WindowedPublisher implements Publisher {
     return switch (life) {
       case RECOVERING, CLOSING_RECOVERING -> NotSent.Reason.RECOVERING;
       case BLOCKED, CLOSING_BLOCKED -> NotSent.Reason.CONNECTION_BLOCKED;
-      case OPEN, CLOSING -> NotSent.Reason.QUEUE_FULL;
+      case OPEN, CLOSING -> isPaced() ? NotSent.Reason.RATE_LIMITED : NotSent.Reason.QUEUE_FULL;
       case CLOSED -> NotSent.Reason.CLOSED;
     };
   }
@@ -319,9 +381,25 @@ final class WindowedPublisher implements Publisher {
     return switch (life) {
       case RECOVERING, CLOSING_RECOVERING -> "no connection: " + lastLoss;
       case BLOCKED, CLOSING_BLOCKED -> "the broker blocks the connection: " + flowReason;
-      case OPEN, CLOSING -> window.size() + " are in flight, unanswered";
+      case OPEN, CLOSING ->
+          isPaced()
+              ? "a quota holds the first of them"
+              : window.size() + " are in flight, unanswered";
       case CLOSED -> who + " is closed";
     };
+  }
+
+  /** Returns whether a quota is what keeps messages from being sent. Holds the lock. */
+  private boolean isPaced() {
+    return held || (gate != null && System.nanoTime() - heldNanos < PACED_NANOS);
+  }
+
+  /** Returns whether callers wait while one message waits for a quota. Holds the lock. */
+  private boolean mustBlock() {
+    return gate != null
+        && queue.first() != null
+        && gate.pacer().rules().onExceed() == OnExceed.BLOCK
+        && isPaced();
   }
 
   @Override
@@ -339,7 +417,7 @@ final class WindowedPublisher implements Publisher {
   /** Returns whether the sender must be told; from then on a turn is due. Holds the lock. */
   private boolean takeTurn() {
     Pending next = queue.first();
-    if (onTurn || next == null || !life.sends() || !window.hasRoom(next.bytes)) {
+    if (onTurn || held || next == null || !life.sends() || !window.hasRoom(next.bytes)) {
       return false;
     }
     onTurn = true;
@@ -363,8 +441,11 @@ final class WindowedPublisher implements Publisher {
           break; // the link changed: begin anew with the next turn
         }
         at = now;
+        if (messages >= TURN_MESSAGES || bytes >= TURN_BYTES) {
+          break; // before a quota is asked: what it lets pass must be sent now
+        }
         next = claimable(now);
-        if (next == null || messages >= TURN_MESSAGES || bytes >= TURN_BYTES) {
+        if (next == null) {
           break;
         }
         dequeue();
@@ -378,7 +459,7 @@ final class WindowedPublisher implements Publisher {
       messages++;
       bytes += next.bytes;
       try {
-        now.link().send(sequence, next.message);
+        now.link().send(sequence, next.outgoing());
       } catch (Exception e) {
         writeFailed(now, e);
         at = null;
@@ -393,14 +474,20 @@ final class WindowedPublisher implements Publisher {
       }
     }
     boolean more;
+    long hold;
     lock.lock();
     try {
       onTurn = false;
       awaited |= hurry;
       hurry = false;
+      hold = holdNanos;
+      holdNanos = 0;
       more = takeTurn();
     } finally {
       release();
+    }
+    if (hold > 0) {
+      side.briefly(hold, heldLongEnough);
     }
     if (awaited && at != null) {
       at.link().hurry();
@@ -423,13 +510,105 @@ final class WindowedPublisher implements Publisher {
         settle(next, late);
         continue;
       }
-      String refusal = refusal(at, next.message);
+      String refusal = gate == null || next.message.delay() == null ? null : delayRefusal(next);
       if (refusal == null) {
-        return next;
+        refusal = refusal(at, next.outgoing());
+      }
+      if (refusal == null) {
+        NotSent.Reason exceeds = gate == null ? null : exceeds(gate, next);
+        if (held) {
+          return null;
+        }
+        if (exceeds == null) {
+          return next;
+        }
+        dequeue();
+        settle(next, new NotSent(exceeds, exceedsText(exceeds, next), next.attempt()));
+        continue;
       }
       dequeue();
       settle(next, new NotSent(NotSent.Reason.INVALID_MESSAGE, refusal, next.attempt()));
     }
+  }
+
+  /**
+   * Takes what a message needs from its quotas; or has it held, or says why it is not sent. Holds
+   * the lock.
+   */
+  private NotSent.@Nullable Reason exceeds(Gate gate, Pending next) {
+    Address own = next.message.address();
+    long now = System.nanoTime();
+    long wait =
+        gate.take(
+            next.isDelayed() ? Kind.DELAYED_PUBLISH : Kind.PUBLISH,
+            own == null ? settings.address() : own,
+            Gate.ANY_PARTITION,
+            next.cost(),
+            next.bytes,
+            now);
+    if (wait == 0) {
+      return null;
+    }
+    if (wait == Gate.TOO_LARGE) {
+      return NotSent.Reason.MESSAGE_TOO_LARGE;
+    }
+    if (gate.pacer().rules().onExceed() == OnExceed.FAIL) {
+      return NotSent.Reason.RATE_LIMITED;
+    }
+    held = true;
+    heldNanos = now;
+    holdNanos = wait;
+    return null;
+  }
+
+  private static String exceedsText(NotSent.Reason reason, Pending next) {
+    return reason == NotSent.Reason.RATE_LIMITED
+        ? "more than a quota admits now"
+        : next.bytes
+            + " bytes, counted as "
+            + next.cost()
+            + ": more than a quota admits in a second";
+  }
+
+  /** The timer: a quota may admit now what it held. */
+  private void heldLongEnough() {
+    boolean wake;
+    lock.lock();
+    try {
+      held = false;
+      wake = takeTurn();
+      if (!wake && !onTurn && gate != null) {
+        gate.leave(); // it has gone, or something else holds it
+      }
+      if (waiters > 0 && queue.hasPlace()) {
+        room.signalAll();
+      }
+    } finally {
+      release();
+    }
+    if (wake) {
+      side.sender().ready(this);
+    }
+  }
+
+  /** Decides how a delay is sent, or says why the message is not. Holds the lock. */
+  private @Nullable String delayRefusal(Pending next) {
+    if (gate == null || !(next instanceof Paced paced)) {
+      return null;
+    }
+    DelayGuard guard = gate.pacer().rules().delayGuard();
+    if (guard == DelayGuard.ALLOW) {
+      return null;
+    }
+    long now = System.nanoTime();
+    if (!paced.isDelayOver(now)) {
+      paced.keepDelay(now);
+    } else if (guard == DelayGuard.REJECT) {
+      return "its delay of " + next.message.delay() + " is over";
+    } else if (paced.stripDelay()) {
+      gate.pacer().delayStripped();
+    }
+    return null;
   }
 
   private static @Nullable String refusal(Incarnation at, Message message) {
@@ -686,7 +865,7 @@ final class WindowedPublisher implements Publisher {
     private void resize(long now, int settled, double latencyNanos) {
       if (law != null && settled > 0) {
         long sent = window.next() - 1;
-        boolean waiting = queue.first() != null && life.sends();
+        boolean waiting = queue.first() != null && life.sends() && !held;
         window.limit(law.answered(now, settled, latencyNanos, sent, sent - window.size(), waiting));
       }
     }
@@ -1104,7 +1283,11 @@ final class WindowedPublisher implements Publisher {
   private void waitedTooLong(Pending pending) { // holds the lock
     wakeForRoom();
     String text = "waited " + settings.maxWait() + "; " + holdingText();
-    settle(pending, new NotSent(holding(), text, pending.attempt()));
+    NotSent.Reason holding = holding();
+    if (holding == NotSent.Reason.RATE_LIMITED && gate != null) {
+      gate.pacer().refused();
+    }
+    settle(pending, new NotSent(holding, text, pending.attempt()));
   }
 
   /** Ends an attempt; its place in flight stays taken until the answer comes. Holds the lock. */
@@ -1241,6 +1424,9 @@ final class WindowedPublisher implements Publisher {
       current = null;
       String detail = "closed within " + settings.closeTimeout() + "; " + holdingText();
       life = life.on(Life.Event.CLOSED);
+      if (gate != null) {
+        gate.leave();
+      }
       while (queue.first() != null) {
         Pending unsent = queue.remove();
         settle(unsent, new NotSent(NotSent.Reason.CLOSED, detail, unsent.attempt()));

@@ -8,6 +8,7 @@ import io.github.resilience4j.ratelimiter.internal.AtomicRateLimiter;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -36,11 +37,12 @@ final class Budget {
   private static final long CYCLES = 100;
   private static final long AHEAD_NANOS = 10_000_000;
   private static final long SECOND_NANOS = 1_000_000_000;
+  private static final double ROUNDING = 1e-6; // 1000 * 0.9 is 900
 
   /** Whoever is due at the place and does not come within this loses his turn. */
   private static final long GRACE_NANOS = 5_000_000;
 
-  /** Those behind the first come a little later than he. */
+  /** Who is behind the first comes a little later. */
   private static final long BEHIND_NANOS = 200_000;
 
   final Kind kind;
@@ -48,12 +50,14 @@ final class Budget {
   final String name;
   private Quota quota = Quota.none();
   private double factor = 1;
+  private double messageLimit; // 0 for any number, as the next
+  private double byteLimit;
   private @Nullable ByteGuard costGuard;
   private @Nullable ByteGuard byteGuard;
   private @Nullable Spread costSpread;
   private @Nullable Spread byteSpread;
   private @Nullable AtomicRateLimiter limiter;
-  private long cycleNanos = AHEAD_NANOS; // about what a share of the waiters takes to be served
+  private long cycleNanos = AHEAD_NANOS;
   private int perCycle = 1; // L
   private int held;
   private long clock; // what the limiter takes for the time
@@ -62,7 +66,8 @@ final class Budget {
 
   private final Deque<Gate> waiting = new ArrayDeque<>(2);
   private @Nullable Gate turn; // the last to pass while others waited
-  private int turnTaken;
+  private long turnCost;
+  private long turnBytes;
   private long lastNanos;
 
   private long messages;
@@ -82,38 +87,42 @@ final class Budget {
     this.factor = factor;
     this.alone = alone;
     clock = now;
-    long most = limitOf(quota.messagesPerSecond(), part);
-    if (most == 0) {
-      costGuard = null;
-      costSpread = null;
-      limiter = null;
-    } else if (costGuard == null || costGuard.limit() != most) {
-      costGuard = guard(costGuard, most);
-      limiter = most < LIMITER_FROM ? null : limiter(most);
-      costSpread = perCycle > 1 ? null : new Spread(most, 0);
+    double most = perSecond(quota.messagesPerSecond(), part);
+    if (most != messageLimit) {
+      messageLimit = most;
+      costGuard = guard(costGuard, most, now);
+      perCycle = 1;
+      cycleNanos = most == 0 ? AHEAD_NANOS : (long) (SECOND_NANOS / most);
+      limiter = most < LIMITER_FROM ? null : limiter((long) (most + ROUNDING));
+      costSpread = most == 0 || perCycle > 1 ? null : new Spread((long) Math.max(1, most), 0);
     }
-    long mostBytes = limitOf(quota.bytesPerSecond(), part);
-    if (mostBytes == 0) {
-      byteGuard = null;
-      byteSpread = null;
-    } else if (byteGuard == null || byteGuard.limit() != mostBytes) {
-      byteGuard = guard(byteGuard, mostBytes);
-      byteSpread = new Spread(mostBytes, AHEAD_NANOS);
+    double mostBytes = perSecond(quota.bytesPerSecond(), part);
+    if (mostBytes != byteLimit) {
+      byteLimit = mostBytes;
+      byteGuard = guard(byteGuard, mostBytes, now);
+      byteSpread = mostBytes == 0 ? null : new Spread((long) Math.max(1, mostBytes), AHEAD_NANOS);
     }
   }
 
-  private long limitOf(OptionalLong perSecond, double part) {
-    return perSecond.isEmpty()
-        ? 0
-        : Math.max(1, (long) Math.floor(perSecond.getAsLong() * part * factor + 1e-6));
+  private double perSecond(OptionalLong quota, double part) {
+    return quota.isEmpty() ? 0 : quota.getAsLong() * part * factor;
   }
 
-  private static ByteGuard guard(@Nullable ByteGuard known, long limit) {
-    if (known == null) {
-      return new ByteGuard(limit);
+  private static @Nullable ByteGuard guard(@Nullable ByteGuard known, double perSecond, long now) {
+    if (perSecond == 0) {
+      return null;
     }
-    known.limit(limit);
-    return known;
+    long limit = (long) Math.max(1, perSecond + ROUNDING);
+    long span = (long) (SECOND_NANOS * Math.max(1, 1 / perSecond));
+    if (known != null && known.spanNanos() == span) {
+      known.limit(limit);
+      return known;
+    }
+    ByteGuard fresh = new ByteGuard(limit, span);
+    if (known != null) {
+      fresh.enter(known.sum(now), now);
+    }
+    return fresh;
   }
 
   private AtomicRateLimiter limiter(long most) {
@@ -183,7 +192,7 @@ final class Budget {
       costGuard.enter(cost, now);
     }
     if (costSpread != null) {
-      costSpread.enter(cost, now);
+      costSpread.enter(limiter == null ? cost : 1, now); // it has paused for the others before
     }
     if (byteGuard != null) {
       byteGuard.enter(bytes, now);
@@ -205,8 +214,9 @@ final class Budget {
   /*
    * Several publishers may draw on one budget, and each comes again by its own timer. Without an
    * order among them whoever comes first at the beginning of a cycle would take all of it, each
-   * time the same one. So the first who waits has a turn, of his part of a cycle, and the others
-   * are refused meanwhile; then he is the last. Whoever does not come when he is due loses his
+   * time the same one, and small messages would leave no room for a large one. So they queue. The
+   * first, once he knows when he is due, keeps the others out until he has passed; then he may go
+   * on for his part of a cycle, and is the last. Whoever does not come when he is due loses his
    * turn: nothing is left unused for those who have gone.
    */
 
@@ -220,13 +230,24 @@ final class Budget {
       waiting.remove();
       first = waiting.peek();
     }
-    if (first == null || first == gate || first.dueNanos - now > 0) {
-      return 0; // who is not due yet has no claim to what is there now
-    }
-    if (turn == gate && turnTaken < Math.max(1, perCycle / (waiting.size() + 1))) {
+    if (first == null || first == gate || isOnTurn(gate)) {
       return 0;
     }
-    return BEHIND_NANOS;
+    long left = first.dueNanos - now;
+    if (left > 0 && !first.claims) {
+      return 0; // he only guesses when he is due, as he was not the first then
+    }
+    return Math.max(0, left) + BEHIND_NANOS;
+  }
+
+  private boolean isOnTurn(Gate gate) {
+    return turn == gate
+        && (costGuard == null || turnCost < partOf(perCycle))
+        && (byteGuard == null || turnBytes < partOf(byteGuard.limit() / CYCLES));
+  }
+
+  private long partOf(long cycle) {
+    return Math.max(1, cycle / (waiting.size() + 1));
   }
 
   /** Lets a gate wait for its turn; returns when it is due, in nanoseconds from now. */
@@ -246,24 +267,26 @@ final class Budget {
     if (turn == gate) {
       turn = null;
     }
-    long served = Math.max(1, perCycle / Math.max(1, perCycle / (waiting.size() + 1)));
-    long wait = Math.max(1, nanos) + (ahead / served) * cycleNanos + ahead * BEHIND_NANOS;
+    long served = Math.max(1, perCycle / partOf(perCycle)); // in one cycle
+    long wait = Math.max(1, nanos) + ahead / served * cycleNanos;
+    gate.claims = ahead == 0;
     gate.dueNanos = now + wait;
     return wait;
   }
 
-  /** A gate has passed, or waits no more. */
-  void passed(Gate gate) {
+  /** A gate has passed with a message. */
+  void passed(Gate gate, int cost, long bytes) {
     if (waiting.isEmpty()) {
       return;
     }
     waiting.remove(gate);
-    if (turn == gate) {
-      turnTaken++;
-    } else {
+    if (turn != gate) {
       turn = gate;
-      turnTaken = 1;
+      turnCost = 0;
+      turnBytes = 0;
     }
+    turnCost += cost;
+    turnBytes += bytes;
   }
 
   void left(Gate gate) {
@@ -301,8 +324,8 @@ final class Budget {
         name,
         quota,
         factor,
-        costGuard == null ? OptionalLong.empty() : OptionalLong.of(costGuard.limit()),
-        byteGuard == null ? OptionalLong.empty() : OptionalLong.of(byteGuard.limit()),
+        messageLimit == 0 ? OptionalDouble.empty() : OptionalDouble.of(messageLimit),
+        byteLimit == 0 ? OptionalDouble.empty() : OptionalDouble.of(byteLimit),
         messages,
         cost,
         bytes,

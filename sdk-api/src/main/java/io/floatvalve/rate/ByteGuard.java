@@ -9,6 +9,8 @@ package io.floatvalve.rate;
  * admit when  sum of the window + size &lt;= limit
  * </pre>
  *
+ * <p>The same holds of longer spans, cut into as many buckets, for limits below one a second.
+ *
  * <p>Any second touches at most 101 buckets, all of which are in the window of the last of them, so
  * no second ever holds more than the limit. The window covers up to 1.01 s: at least 99 % of the
  * limit can be used, however it is spread. (21 buckets of 50 ms would do for the first, but leave
@@ -19,22 +21,34 @@ package io.floatvalve.rate;
  */
 final class ByteGuard {
   private static final int BUCKETS = 101;
-  private static final long BUCKET_NANOS = 10_000_000;
 
+  private final long spanNanos;
+  private final long bucketNanos;
   private final long[] ring = new long[BUCKETS];
   private long limit;
   private long sum;
   private long bucket; // the current one, counted from time 0
   private int at; // its place in the ring
 
-  /** Makes an empty window. */
-  ByteGuard(long limit) {
+  /**
+   * Makes an empty window.
+   *
+   * @param limit from 1, of what may pass in each span
+   * @param spanNanos a second, or more where less than 1 may pass in a second
+   */
+  ByteGuard(long limit, long spanNanos) {
+    this.limit = limit;
+    this.spanNanos = spanNanos;
+    this.bucketNanos = spanNanos / (BUCKETS - 1);
+  }
+
+  /** Sets the most that may pass in each span; what is in the window counts on. */
+  void limit(long limit) {
     this.limit = limit;
   }
 
-  /** Sets the most that may pass in a second; what is in the window counts on. */
-  void limit(long limit) {
-    this.limit = limit;
+  long spanNanos() {
+    return spanNanos;
   }
 
   long limit() {
@@ -65,10 +79,10 @@ final class ByteGuard {
       oldest = oldest + 1 == BUCKETS ? 0 : oldest + 1;
       left -= ring[oldest];
       if (left <= most) {
-        return (each + BUCKETS) * BUCKET_NANOS - now;
+        return (each + BUCKETS) * bucketNanos - now;
       }
     }
-    return (bucket + BUCKETS) * BUCKET_NANOS - now;
+    return (bucket + BUCKETS) * bucketNanos - now;
   }
 
   /** Enters what passes now. */
@@ -79,7 +93,7 @@ final class ByteGuard {
   }
 
   private void advance(long now) {
-    long current = now / BUCKET_NANOS;
+    long current = now / bucketNanos;
     if (current <= bucket) {
       return;
     }

@@ -4,6 +4,7 @@ import io.floatvalve.model.Address;
 import io.floatvalve.rate.QuotaPolicy.Kind;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,16 +22,28 @@ public final class Gate {
   static final class Way {
     final Address address;
     final int partition;
-    final Budget[][] byKind;
+    private final Budget[] publish;
+    private final Budget[] delayedPublish;
+    private final Budget[] consume;
 
-    Way(Address address, int partition, Budget[][] byKind) {
+    Way(Address address, int partition, Function<Kind, Budget[]> budgets) {
       this.address = address;
       this.partition = partition;
-      this.byKind = byKind;
+      this.publish = budgets.apply(Kind.PUBLISH);
+      this.delayedPublish = budgets.apply(Kind.DELAYED_PUBLISH);
+      this.consume = budgets.apply(Kind.CONSUME);
+    }
+
+    Budget[] budgets(Kind kind) {
+      return switch (kind) {
+        case PUBLISH -> publish;
+        case DELAYED_PUBLISH -> delayedPublish;
+        case CONSUME -> consume;
+      };
     }
 
     boolean leadsTo(Address other, int otherPartition) {
-      return partition == otherPartition && (address == other || address.equals(other));
+      return partition == otherPartition && address.equals(other);
     }
   }
 
@@ -43,7 +56,8 @@ public final class Gate {
   @Nullable Budget waitsAt;
   boolean isWaiting; // counted as one that waits, since then
   long waitingSince;
-  long dueNanos;
+  long dueNanos; // when it comes again
+  boolean claims; // what there is until then
 
   Gate(Pacer pacer) {
     this.pacer = pacer;

@@ -17,7 +17,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Holds the quotas of one {@link QuotaPolicy}: what has passed, what may, and who waits.
@@ -29,7 +28,6 @@ public final class Pacer {
    * held for some hundred instructions, over no call that leaves this package.
    */
   private static final int MANY_PLACES = 1_000;
-  private static final Kind[] KINDS = Kind.values();
   private static final Scope[] SCOPES = Scope.values();
   private static final Budget[] NO_BUDGETS = {};
 
@@ -48,6 +46,7 @@ public final class Pacer {
   private long clock; // since the start; never steps back
   private long waits;
   private long refused;
+  private long delaysStripped;
 
   /**
    * Begins without anything that has passed.
@@ -112,6 +111,16 @@ public final class Pacer {
     }
   }
 
+  /** Counts a message that was sent without its delay. */
+  public void delayStripped() {
+    lock.lock();
+    try {
+      delaysStripped++;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   // ----------------------------------------------------------------------------------- passing
 
   long take(
@@ -119,10 +128,9 @@ public final class Pacer {
     lock.lock();
     try {
       long now = at(nanos);
-      Budget[] all = way(gate, address, partition).byKind[kind.ordinal()];
+      Budget[] all = way(gate, address, partition).budgets(kind);
       Budget slowest = null;
       long wait = 0;
-      boolean behind = false;
       for (Budget each : all) {
         if (each.isTooLarge(cost, bytes)) {
           refused++;
@@ -136,7 +144,6 @@ public final class Pacer {
       }
       for (int i = 0; slowest == null && i < all.length; i++) {
         wait = all[i].nanosBehindOthers(gate, now);
-        behind = wait > 0;
         if (wait == 0) {
           wait = all[i].nanosToHold(cost, now);
         }
@@ -153,7 +160,7 @@ public final class Pacer {
       }
       for (Budget each : all) {
         each.enter(cost, bytes, now);
-        each.passed(gate);
+        each.passed(gate, cost, bytes);
       }
       if (gate.isWaiting) {
         waitsNoMore(gate);
@@ -236,11 +243,7 @@ public final class Pacer {
     }
     Gate.Way way = known[index];
     if (way == null) {
-      Budget[][] byKind = new Budget[KINDS.length][];
-      for (Kind kind : KINDS) {
-        byKind[kind.ordinal()] = budgetsOf(kind, address, partition);
-      }
-      way = new Gate.Way(address, partition, byKind);
+      way = new Gate.Way(address, partition, kind -> budgetsOf(kind, address, partition));
       known[index] = way;
     }
     return way;
@@ -306,7 +309,7 @@ public final class Pacer {
       List<ScopeStatus> scopes = new ArrayList<>(budgets.size());
       budgets.values().forEach(each -> scopes.add(each.status(now)));
       return new QuotaStatus(
-          waits, refused, waiting.size(), Duration.ofNanos(now - oldest), scopes);
+          waits, refused, delaysStripped, waiting.size(), Duration.ofNanos(now - oldest), scopes);
     } finally {
       lock.unlock();
     }

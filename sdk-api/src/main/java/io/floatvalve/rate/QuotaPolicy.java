@@ -17,9 +17,10 @@ import java.util.function.ToIntFunction;
  * values are the same. What it allows can be {@linkplain #changeTo changed} while they run.
  *
  * <p>In any second, wherever it begins, no more passes than a quota times {@link #share} times
- * {@link #headroom}, rounded down: no burst at the edge of a second, after idle time, after a pause
- * of this process, or when limits change. What is meant is the moment of the send; what a network
- * gathers and delivers at once is the headroom's matter.
+ * {@link #headroom}, rounded down (where that is less than one: one in so many seconds). There is
+ * no burst at the edge of a second, after idle time, after a pause of this process, or when limits
+ * change. What is meant is the moment of the send; what a network gathers and delivers at once is
+ * the headroom's matter.
  */
 public final class QuotaPolicy {
   private static final int MOST_COST = 10_000;
@@ -111,7 +112,6 @@ public final class QuotaPolicy {
     delayGuard = v.delayGuard;
     onThrottling = v.onThrottling;
     quotas = v.quotas;
-    quotas.forEach((kind, scopes) -> scopes.forEach((scope, each) -> check(kind, scope, each)));
     pacer = new Pacer(this, System.nanoTime());
   }
 
@@ -120,30 +120,6 @@ public final class QuotaPolicy {
       throw new IllegalArgumentException(name + " must be above 0 and at most 1, was " + value);
     }
     return value;
-  }
-
-  private void check(Kind kind, Scope scope, Quota quota) {
-    check(kind, scope, "messages", quota.messagesPerSecond().orElse(Long.MAX_VALUE));
-    check(kind, scope, "bytes", quota.bytesPerSecond().orElse(Long.MAX_VALUE));
-  }
-
-  private void check(Kind kind, Scope scope, String what, long perSecond) {
-    double left = perSecond * share * headroom;
-    if (left < 1) {
-      throw new IllegalArgumentException(
-          "the quota of "
-              + scope
-              + " for "
-              + kind
-              + " times share and headroom must be at least 1 of "
-              + what
-              + " a second, was "
-              + perSecond
-              + " times "
-              + share
-              + " times "
-              + headroom);
-    }
   }
 
   /** Returns a policy without quotas, with the default of everything else. */
@@ -156,7 +132,6 @@ public final class QuotaPolicy {
    *
    * @param scope where it holds
    * @param quota {@link Quota#none()} by default, in each scope
-   * @throws IllegalArgumentException if less than one message or byte a second is left of it
    */
   public QuotaPolicy withPublish(Scope scope, Quota quota) {
     return with(Kind.PUBLISH, scope, quota);
@@ -168,7 +143,6 @@ public final class QuotaPolicy {
    *
    * @param scope where it holds
    * @param quota {@link Quota#none()} by default, in each scope
-   * @throws IllegalArgumentException if less than one message or byte a second is left of it
    */
   public QuotaPolicy withDelayedPublish(Scope scope, Quota quota) {
     return with(Kind.DELAYED_PUBLISH, scope, quota);
@@ -181,7 +155,6 @@ public final class QuotaPolicy {
    *
    * @param scope where it holds
    * @param quota {@link Quota#none()} by default, in each scope
-   * @throws IllegalArgumentException if less than one message or byte a second is left of it
    */
   public QuotaPolicy withConsume(Scope scope, Quota quota) {
     return with(Kind.CONSUME, scope, quota);
@@ -192,8 +165,7 @@ public final class QuotaPolicy {
     Objects.requireNonNull(quota, "quota");
     Map<Kind, Map<Scope, Quota>> changed = new EnumMap<>(Kind.class);
     quotas.forEach((each, scopes) -> changed.put(each, new EnumMap<>(scopes)));
-    Map<Scope, Quota> scopes =
-        changed.computeIfAbsent(kind, unused -> new EnumMap<>(Scope.class));
+    Map<Scope, Quota> scopes = changed.computeIfAbsent(kind, unused -> new EnumMap<>(Scope.class));
     if (quota.isNone()) {
       scopes.remove(scope);
     } else {
@@ -381,9 +353,17 @@ public final class QuotaPolicy {
     return pacer;
   }
 
-  /** Returns the largest cost a message can have. */
-  static int mostCost() {
-    return MOST_COST;
+  /**
+   * Returns how many messages a message counts as.
+   *
+   * @throws IllegalArgumentException if the function for it returns anything else than 1 to 10,000
+   */
+  public int costOf(Message message) {
+    int counts = cost.applyAsInt(message);
+    if (counts < 1 || counts > MOST_COST) {
+      throw new IllegalArgumentException("cost must be from 1 to " + MOST_COST + ", was " + counts);
+    }
+    return counts;
   }
 
   private Values values() {

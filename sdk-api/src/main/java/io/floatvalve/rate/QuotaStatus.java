@@ -4,20 +4,26 @@ import io.floatvalve.rate.QuotaPolicy.Kind;
 import io.floatvalve.rate.QuotaPolicy.Scope;
 import java.time.Duration;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.OptionalDouble;
 
 /**
  * What has passed the quotas of a policy so far, and what had to wait.
  *
  * @param waits how many messages had to wait for a quota
  * @param refused messages that did not pass: refused at once, too large, or waiting for too long
+ * @param delaysStripped messages that were sent without their delay, which was over
  * @param waiting publishers and consumers whose next message waits now
  * @param oldestWait how long the longest of them has waited for its next message; zero for none
  * @param scopes each place where a quota holds and something passed or tried to; of many places,
  *     those that have been idle for seconds are forgotten
  */
 public record QuotaStatus(
-    long waits, long refused, int waiting, Duration oldestWait, List<ScopeStatus> scopes) {
+    long waits,
+    long refused,
+    long delaysStripped,
+    int waiting,
+    Duration oldestWait,
+    List<ScopeStatus> scopes) {
 
   /** Copies what was given. */
   public QuotaStatus {
@@ -47,8 +53,8 @@ public record QuotaStatus(
       String name,
       Quota quota,
       double factor,
-      OptionalLong messageLimit,
-      OptionalLong byteLimit,
+      OptionalDouble messageLimit,
+      OptionalDouble byteLimit,
       long messages,
       long cost,
       long bytes,
