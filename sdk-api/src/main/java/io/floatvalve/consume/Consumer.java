@@ -2,6 +2,7 @@ package io.floatvalve.consume;
 
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Settlement;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -54,6 +55,12 @@ public interface Consumer extends AutoCloseable {
 
   /** Returns how it stands now. Cheap enough to be asked once a second. */
   ConsumerStatus status();
+
+  /**
+   * Returns what was used of the quotas, the busiest second above all, and whether the broker seems
+   * to hold us back. Does not wait.
+   */
+  Usage usage();
 
   /**
    * Returns latencies since it was opened, by stage: {@code published-arrived}, from the

@@ -16,6 +16,9 @@ final class PermitLoop {
   private static final Logger LOG = LoggerFactory.getLogger(PermitLoop.class);
   private static final long TICK_MILLIS = 50;
 
+  /** How often each is looked after. */
+  static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS);
+
   private final Set<Reception> all = ConcurrentHashMap.newKeySet();
   private final ScheduledThreadPoolExecutor timer;
   private boolean ticking; // guarded by this

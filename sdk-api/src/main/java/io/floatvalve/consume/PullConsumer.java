@@ -2,6 +2,7 @@ package io.floatvalve.consume;
 
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.MessagingException;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -35,6 +36,12 @@ public interface PullConsumer extends AutoCloseable {
 
   /** Returns how it stands now. Cheap enough to be asked once a second. */
   ConsumerStatus status();
+
+  /**
+   * Returns what was used of the quotas, the busiest second above all, and whether the broker seems
+   * to hold us back. Does not wait.
+   */
+  Usage usage();
 
   /**
    * Returns latencies since it was opened, by stage: {@code published-arrived}, from the

@@ -2,6 +2,7 @@ package io.floatvalve.consume;
 
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.MessagingException;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -102,6 +103,11 @@ final class PulledConsumer implements PullConsumer, Reception.Crew, ConsumeSide.
   @Override
   public long drain(Duration timeout) {
     return reception.drain(timeout, 0, true);
+  }
+
+  @Override
+  public Usage usage() {
+    return reception.usage();
   }
 
   @Override

@@ -12,6 +12,9 @@ import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.model.Settlement;
+import io.floatvalve.publish.QuotaWatch;
+import io.floatvalve.rate.QuotaPolicy.Kind;
+import io.floatvalve.rate.Usage;
 import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.ReceiveLink;
 import io.floatvalve.spi.ReceiveLink.Copy;
@@ -43,6 +46,8 @@ import org.slf4j.LoggerFactory;
 final class Reception {
   private static final Logger LOG = LoggerFactory.getLogger(Reception.class);
   private static final AtomicLong EPOCHS = new AtomicLong();
+  private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final long LATE_ARRIVAL_NANOS = 1_000_000_000L;
   private static final int FEWEST_PARKED = 16;
   private static final int QUIET_TICKS = 20;
   private static final double SLOW_NANOS = 1e9;
@@ -85,6 +90,7 @@ final class Reception {
   private final Lanes lanes = new Lanes(); // guarded by lock
   private final PermitLaw law; // guarded by lock
   private final HandlerTime handlerTime; // guarded by lock
+  private final QuotaWatch watch; // guarded by lock
 
   private final Broker broker;
   private final ConsumerSettings settings;
@@ -120,12 +126,16 @@ final class Reception {
   private boolean missed;
   private int leastWaiting = Integer.MAX_VALUE;
   private boolean ranEmpty;
+  private long lastAgeNanos;
   private long givenBackWaiting;
   private long copiesFailed;
   private long brokenBefore;
   private long reopened;
 
+  private volatile long wallMinusNanos; // the wall's clock minus the other one
+
   // by the loop alone
+  private boolean waitedBefore;
   private final @Nullable LatencySummary summary;
   private int shortLived;
   private int quiet;
@@ -161,9 +171,12 @@ final class Reception {
     Duration every = settings.latencySummary();
     this.summary = every == null ? null : new LatencySummary(every, System.nanoTime());
     this.permitsTold = law.permits();
+    long now = System.nanoTime();
+    this.wallMinusNanos = wallMinus(now);
     this.who =
         settings.addresses().stream().map(Address::toString).collect(Collectors.joining(", "))
             + (settings.group() == null ? "" : " as '" + settings.group() + "'");
+    this.watch = new QuotaWatch(who, Kind.CONSUME, settings.quota(), now, PermitLoop.TICK_NANOS);
   }
 
   String who() {
@@ -446,6 +459,7 @@ final class Reception {
       }
       int size = received.size();
       law.taken(size);
+      arrived(received, size, now);
       next = new Taken(this, by, received, size, now, era.get());
       if (!stirred) {
         stirred = true;
@@ -458,6 +472,48 @@ final class Reception {
     heldOver = null;
     ledger.enter(next, Stage.PARKED);
     return next;
+  }
+
+  private void arrived(Received received, int size, long now) {
+    long stored = received.storedMillis();
+    long millis = stored == 0 ? received.publishedMillis() : stored;
+    long arrived = received.arrivedNanos();
+    long since = millis == 0 ? arrived : millis * NANOS_PER_MILLI - wallMinusNanos;
+    lastAgeNanos = arrived - since;
+    watch.passed(now, 1, size);
+    watch.detector().arrived(arrived, since);
+  }
+
+  /** Returns what to take from the wall's clock to get the other one. */
+  private static long wallMinus(long nanos) {
+    return System.currentTimeMillis() * NANOS_PER_MILLI - nanos;
+  }
+
+  /** Looks whether the broker holds us back: where nothing waits here, it could have sent more. */
+  private void watchTheBroker(long now) {
+    wallMinusNanos = wallMinus(now);
+    Incarnation by = current;
+    boolean connected = by != null && !by.isLost();
+    boolean waits = connected && by.link().waiting() > 0;
+    List<Event> told;
+    lock.lock();
+    try {
+      boolean able = connected && !paused && !draining && !(waits && waitedBefore);
+      told = watch.tick(now, able, !waits && lastAgeNanos > LATE_ARRIVAL_NANOS);
+    } finally {
+      lock.unlock();
+    }
+    waitedBefore = waits;
+    told.forEach(this::tell);
+  }
+
+  Usage usage() {
+    lock.lock();
+    try {
+      return watch.usage(System.nanoTime());
+    } finally {
+      lock.unlock();
+    }
   }
 
   private int ranEmpty() {
@@ -925,6 +981,7 @@ final class Reception {
   /** On the loop, some 20 times a second. */
   void tick(long now) {
     tickNanos = now;
+    watchTheBroker(now);
     if (summary != null) {
       summary.lineAt(now, this::latency).ifPresent(line -> LOG.info("{}: {}", who, line));
     }

@@ -2,6 +2,7 @@ package io.floatvalve.publish;
 
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Message;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
@@ -75,6 +76,12 @@ public interface Publisher extends AutoCloseable {
 
   /** Returns how it stands now. Cheap enough to be asked once a second. */
   PublisherStatus status();
+
+  /**
+   * Returns what was used of the quotas, the busiest second above all, and whether the broker seems
+   * to hold us back. Does not wait.
+   */
+  Usage usage();
 
   /**
    * Returns latencies since it was opened: {@code queued-sent}; for each attempt {@code

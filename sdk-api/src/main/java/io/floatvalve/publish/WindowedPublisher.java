@@ -17,6 +17,7 @@ import io.floatvalve.rate.QuotaPolicy;
 import io.floatvalve.rate.QuotaPolicy.DelayGuard;
 import io.floatvalve.rate.QuotaPolicy.Kind;
 import io.floatvalve.rate.QuotaPolicy.OnExceed;
+import io.floatvalve.rate.Usage;
 import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
 import java.time.Duration;
@@ -77,6 +78,7 @@ final class WindowedPublisher implements Publisher {
   private final long confirmTimeoutNanos;
   private final PublishLatency latency = new PublishLatency();
   private final @Nullable LatencySummary summary; // of the timer alone
+  private final QuotaWatch watch; // guarded by lock
   private final @Nullable Gate gate; // to the quotas; null if there are none
   private final Runnable heldLongEnough = this::heldLongEnough;
 
@@ -125,6 +127,8 @@ final class WindowedPublisher implements Publisher {
     this.queue = new SendQueue(settings.maxQueued(), settings.maxQueuedBytes());
     this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
     QuotaPolicy quota = settings.quota();
+    this.watch =
+        new QuotaWatch(who, Kind.PUBLISH, quota, System.nanoTime(), PublishSide.TICK_NANOS);
     this.gate = quota == null ? null : quota.pacer().gate();
     this.heldNanos = System.nanoTime() - PACED_NANOS;
     Duration every = settings.latencySummary();
@@ -324,9 +328,16 @@ final class WindowedPublisher implements Publisher {
     }
   }
 
+  private void countRefused(PublishOutcome end) { // holds the lock
+    if (end instanceof NotSent unsent && unsent.reason() == NotSent.Reason.RATE_LIMITED) {
+      watch.refused();
+    }
+  }
+
   private NotSent noted(Pending pending, NotSent refused) { // holds the lock
     pending.decide(refused);
     outcomes.count(Verdict.NOT_SENT);
+    countRefused(refused);
     latency.decided(Verdict.NOT_SENT, System.nanoTime() - pending.dueNanos);
     return refused;
   }
@@ -451,6 +462,7 @@ final class WindowedPublisher implements Publisher {
         dequeue();
         sequence = window.tryClaim(next, next.bytes);
         next.sentNanos = System.nanoTime();
+        watch.passed(next.sentNanos, next.cost(), next.bytes);
         awaited |= next.awaited;
       } finally {
         release();
@@ -558,6 +570,7 @@ final class WindowedPublisher implements Publisher {
     held = true;
     heldNanos = now;
     holdNanos = wait;
+    watch.held(now);
     return null;
   }
 
@@ -607,6 +620,7 @@ final class WindowedPublisher implements Publisher {
       return "its delay of " + next.message.delay() + " is over";
     } else if (paced.stripDelay()) {
       gate.pacer().delayStripped();
+      watch.stripped();
     }
     return null;
   }
@@ -698,6 +712,7 @@ final class WindowedPublisher implements Publisher {
     pending.leftToWaiter = waiter != null && pending.getNumberOfDependents() == 0;
     pending.decide(all);
     outcomes.count(all.verdict());
+    countRefused(all);
     latency.decided(all.verdict(), now - pending.dueNanos);
     if (waiter != null) {
       waiter.next = toWake;
@@ -861,9 +876,14 @@ final class WindowedPublisher implements Publisher {
       }
     }
 
-    /** Tells the law, if there is one, of one answer and what it settled. Holds the lock. */
+    /** Tells those who learn from them of one answer and what it settled. Holds the lock. */
     private void resize(long now, int settled, double latencyNanos) {
-      if (law != null && settled > 0) {
+      if (settled == 0) {
+        return;
+      }
+      long left = window.size() + (held ? 0 : queue.size());
+      watch.detector().answered(now, settled, (long) (latencyNanos / settled), left);
+      if (law != null) {
         long sent = window.next() - 1;
         boolean waiting = queue.first() != null && life.sends() && !held;
         window.limit(law.answered(now, settled, latencyNanos, sent, sent - window.size(), waiting));
@@ -898,6 +918,7 @@ final class WindowedPublisher implements Publisher {
             new Confirmed(receipt, number, sequence, nanos, pending.attempt(), pending.returnNoted);
       } else if (end == null) {
         end = new Nacked(reason, pending.attempt());
+        watch.heard(reason);
       }
       latency.ended(end.verdict(), nanos);
       settle(pending, end, now);
@@ -941,12 +962,22 @@ final class WindowedPublisher implements Publisher {
             case INVALID -> NotSent.Reason.INVALID_MESSAGE;
             case NO_ROOM -> NotSent.Reason.QUEUE_FULL;
           };
-      givenUp(sequence, pending -> settle(pending, new NotSent(reason, detail, pending.attempt())));
+      givenUp(
+          sequence,
+          pending -> {
+            watch.heard(detail);
+            settle(pending, new NotSent(reason, detail, pending.attempt()));
+          });
     }
 
     @Override
     public void unclear(long sequence, String detail) {
-      givenUp(sequence, pending -> settleUnanswered(pending, Unknown.Cause.UNCLEAR_ANSWER, detail));
+      givenUp(
+          sequence,
+          pending -> {
+            watch.heard(detail);
+            settleUnanswered(pending, Unknown.Cause.UNCLEAR_ANSWER, detail);
+          });
     }
 
     /** Frees a place without an answer; no measure of how fast the broker answers. */
@@ -1032,6 +1063,7 @@ final class WindowedPublisher implements Publisher {
         }
         life = life.on(Life.Event.BLOCKED);
         flowReason = reason;
+        watch.heard(reason);
       } finally {
         release();
       }
@@ -1085,6 +1117,7 @@ final class WindowedPublisher implements Publisher {
       life = life.on(Life.Event.LOST);
       flowReason = "";
       lastLoss = detail;
+      watch.heard(detail);
       if (at.answered || System.nanoTime() - at.linkedNanos > STABLE_NANOS) {
         attempt = 0; // it worked: this is a new fault
       }
@@ -1180,6 +1213,7 @@ final class WindowedPublisher implements Publisher {
       unneeded = life == Life.CLOSED;
       if (!unneeded) {
         newWindow();
+        watch.detector().forget();
         expiredTo = 1;
         reopened += epoch == 0 ? 0 : 1;
         epoch = incarnation.number;
@@ -1225,6 +1259,7 @@ final class WindowedPublisher implements Publisher {
     Incarnation retired = null;
     String detail = "";
     Event change;
+    List<Event> told;
     boolean wake;
     lock.lock();
     try {
@@ -1259,6 +1294,10 @@ final class WindowedPublisher implements Publisher {
         window.limit(law.tick(now, window.next() - 1));
       }
       change = windowChange(now);
+      long oldestNanos = oldest == null ? 0 : now - oldest.sentNanos;
+      boolean wanting =
+          watch.detector().isWanting(queue.first() != null, window.size(), oldestNanos);
+      told = watch.tick(now, at != null && life.sends(), wanting);
       wake = takeTurn();
     } finally {
       release();
@@ -1272,6 +1311,7 @@ final class WindowedPublisher implements Publisher {
     if (change != null) {
       side.tell(change);
     }
+    told.forEach(side::tell);
     if (retired != null) {
       side.tell(new Event.LinkRetired(Instant.now(), who, retired.number, detail));
       if (lose(retired, Unknown.Cause.CHANNEL_CLOSED, false, "given up: " + detail)) {
@@ -1451,6 +1491,16 @@ final class WindowedPublisher implements Publisher {
   }
 
   // -------------------------------------------------------------------------------------- asking
+
+  @Override
+  public Usage usage() {
+    lock.lock();
+    try {
+      return watch.usage(System.nanoTime());
+    } finally {
+      release();
+    }
+  }
 
   @Override
   public PublisherStatus status() {
