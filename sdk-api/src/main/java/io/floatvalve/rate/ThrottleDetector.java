@@ -11,7 +11,7 @@ import java.util.Set;
  * <p>Two shapes are known. A broker that counts by <b>windows of a second</b> serves as fast as it
  * can until the second's part is used up, then nothing until the next one: a sawtooth. One with a
  * <b>token bucket</b> serves at a rate as even as no disk ever does, however much waits. So there
- * are four signs, each worth two points; two points are a suspicion, four make it likely:
+ * are four signs, of which one is a suspicion, two make it likely:
  *
  * <ol>
  *   <li>{@link Sign#PHASE}: at least three gaps in ten seconds, all of which end at the same point
@@ -56,9 +56,11 @@ public final class ThrottleDetector {
   private static final int LEAST_AFTER = 5;
   private static final int LEAST_WAITING = 8;
   private static final double WAITING_PART = 0.1;
+  private static final long NEVER = Long.MIN_VALUE;
   private static final long WAITING_UNKNOWN = -1;
   private static final int GAPS = 64; // more of 200 ms do not fit into the history
 
+  private static final int LIKELY_SIGNS = 2;
   private static final int LEAST_GAPS = 3;
   private static final double CONCENTRATED = 0.9;
   private static final long NEXT_END_NANOS = 1_500 * MILLI;
@@ -154,8 +156,11 @@ public final class ThrottleDetector {
   private long nextGap;
 
   private long lastTick;
-  private final long[] seenAt = new long[Sign.values().length];
-  private int seen; // the signs, by their ordinals
+  private long phaseAt = NEVER; // when each sign was seen last
+  private long equalAt = NEVER;
+  private long plateauAt = NEVER;
+  private long quotaAt = NEVER;
+  private final Set<Sign> signs = EnumSet.noneOf(Sign.class);
   private double level;
   private Evidence evidence;
 
@@ -170,8 +175,7 @@ public final class ThrottleDetector {
     this.originNanos = nowNanos;
     this.tickNanos = tickNanos;
     this.lastTick = nowNanos;
-    this.evidence = evidenceOf(Verdict.NONE, EnumSet.noneOf(Sign.class), 0);
-    Arrays.fill(seenAt, Long.MIN_VALUE);
+    this.evidence = evidenceOf(Verdict.NONE, 0);
   }
 
   /**
@@ -230,7 +234,8 @@ public final class ThrottleDetector {
   private void served(long nowNanos, int count, long waiting) {
     long now = any ? Math.max(nowNanos, lastNanos) : nowNanos;
     if (any && now - lastNanos >= GAP_NANOS) {
-      boolean enough = waiting >= Math.max(LEAST_WAITING, WAITING_PART * secondBefore(lastNanos));
+      boolean enough =
+          waiting >= Math.max(LEAST_WAITING, (long) (WAITING_PART * secondBefore(lastNanos)));
       if (enough || waiting == WAITING_UNKNOWN) {
         noteGap(lastNanos, now, enough);
       }
@@ -281,8 +286,10 @@ public final class ThrottleDetector {
     boolean slow =
         inFlight >= LEAST_WAITING
             && oldestNanos >= SLOW_NANOS
-            && oldestNanos >= SLOW_TIMES * bestNanos;
-    return slow || (queued && Math.max(meanNanos, oldestNanos) >= BEYOND_THE_WAY * bestNanos);
+            && oldestNanos / SLOW_TIMES >= bestNanos;
+    return slow
+        || (queued
+            && Math.max(meanNanos, (double) oldestNanos) >= BEYOND_THE_WAY * (double) bestNanos);
   }
 
   /**
@@ -384,54 +391,52 @@ public final class ThrottleDetector {
   private boolean judge(long now) {
     double equal = 0;
     if (inPhase()) {
-      seenAt[Sign.PHASE.ordinal()] = now;
+      phaseAt = now;
       equal = equalCounts();
       if (equal > 0) {
-        seenAt[Sign.EQUAL.ordinal()] = now;
+        equalAt = now;
       }
     }
     double plateau = plateau();
     if (plateau > 0) {
-      seenAt[Sign.PLATEAU.ordinal()] = now;
+      plateauAt = now;
     }
     double even = plateau > 0 ? plateau : equal;
     if (even > 0) {
       level = even;
       if (even >= (1 - QUOTA_PART) * quota && even <= (1 + QUOTA_PART) * quota) {
-        seenAt[Sign.QUOTA.ordinal()] = now;
+        quotaAt = now;
       }
     }
     return conclude(now);
   }
 
   private boolean conclude(long now) {
-    int points = 0;
-    int mask = 0;
-    for (int i = 0; i < seenAt.length; i++) {
-      if (seenAt[i] != Long.MIN_VALUE && now - seenAt[i] <= HOLD_NANOS) {
-        points += 2;
-        mask |= 1 << i;
-      }
-    }
-    long peak = points == 0 ? 0 : peakSecond();
+    signs.clear();
+    note(Sign.PHASE, phaseAt, now);
+    note(Sign.EQUAL, equalAt, now);
+    note(Sign.PLATEAU, plateauAt, now);
+    note(Sign.QUOTA, quotaAt, now);
+    long peak = signs.isEmpty() ? 0 : peakSecond();
     boolean busy = quota == Double.POSITIVE_INFINITY || peak >= PEAK_PART * quota;
     Verdict verdict =
-        points == 0 ? Verdict.NONE : points >= 4 && busy ? Verdict.LIKELY : Verdict.SUSPECTED;
+        signs.isEmpty()
+            ? Verdict.NONE
+            : signs.size() >= LIKELY_SIGNS && busy ? Verdict.LIKELY : Verdict.SUSPECTED;
     boolean changed = verdict != evidence.verdict();
-    if (changed || mask != seen) {
-      seen = mask;
-      Set<Sign> signs = EnumSet.noneOf(Sign.class);
-      for (Sign each : Sign.values()) {
-        if ((mask & (1 << each.ordinal())) != 0) {
-          signs.add(each);
-        }
-      }
-      evidence = evidenceOf(verdict, signs, peak);
+    if (changed || !signs.equals(evidence.signs())) {
+      evidence = evidenceOf(verdict, peak);
     }
     return changed;
   }
 
-  private Evidence evidenceOf(Verdict verdict, Set<Sign> signs, long peak) {
+  private void note(Sign sign, long seenAt, long now) {
+    if (seenAt != NEVER && now - seenAt <= HOLD_NANOS) {
+      signs.add(sign);
+    }
+  }
+
+  private Evidence evidenceOf(Verdict verdict, long peak) {
     long longest = 0;
     for (long i = firstGap; i < judgedGap; i++) {
       longest = Math.max(longest, ends[(int) (i % GAPS)] - starts[(int) (i % GAPS)]);
