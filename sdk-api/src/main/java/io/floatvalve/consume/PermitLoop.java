@@ -56,8 +56,13 @@ final class PermitLoop {
 
   /** Runs a short task after a delay. */
   void later(Runnable task, long millis) {
+    laterNanos(task, TimeUnit.MILLISECONDS.toNanos(millis));
+  }
+
+  /** Runs a short task after a delay. */
+  void laterNanos(Runnable task, long nanos) {
     try {
-      var unused = timer.schedule(() -> guarded(task), millis, TimeUnit.MILLISECONDS);
+      var unused = timer.schedule(() -> guarded(task), nanos, TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
       LOG.debug("closed, a task is dropped", e);
     }

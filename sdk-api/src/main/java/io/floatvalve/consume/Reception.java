@@ -13,6 +13,8 @@ import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.model.Settlement;
 import io.floatvalve.publish.QuotaWatch;
+import io.floatvalve.rate.Gate;
+import io.floatvalve.rate.QuotaPolicy;
 import io.floatvalve.rate.QuotaPolicy.Kind;
 import io.floatvalve.rate.Usage;
 import io.floatvalve.spi.Broker;
@@ -99,6 +101,9 @@ final class Reception {
   private final java.util.function.Consumer<Event> events;
   private final PermitLoop loop;
   private final Executor openers;
+  private final @Nullable Gate gate; // to the quotas; null if there are none for consuming
+  private final Address counted; // where what is consumed counts
+  private final Runnable heldLongEnough = this::heldLongEnough;
   private final boolean ordered;
   private final @Nullable Function<Message, @Nullable String> keyOf;
   private final AtomicInteger era = new AtomicInteger();
@@ -117,6 +122,7 @@ final class Reception {
   private @Nullable ConsumeLatency latency; // not before the first message: many consumers idle
   private final Set<Object> late = new LinkedHashSet<>();
   private @Nullable Taken heldOver;
+  private boolean held; // by a quota, until the loop comes: heldOver is then what may go next
   private boolean started;
   private boolean paused;
   private boolean draining;
@@ -164,6 +170,9 @@ final class Reception {
     this.events = events;
     this.loop = loop;
     this.openers = openers;
+    QuotaPolicy quota = settings.quota();
+    this.gate = quota == null ? null : quota.pacer().gate();
+    this.counted = settings.addresses().get(0);
     this.ordered = settings.ordering() != Ordering.NONE;
     this.keyOf = settings.keyOf();
     this.law = settings.permits().law(slots);
@@ -187,6 +196,21 @@ final class Reception {
 
   /** Opens the first link; waits for the broker. */
   void open() {
+    if (gate != null) {
+      gate.consumers(counted, 1);
+    }
+    boolean opened = false;
+    try {
+      openFirst();
+      opened = true;
+    } finally {
+      if (!opened && gate != null) {
+        gate.consumers(counted, -1);
+      }
+    }
+  }
+
+  private void openFirst() {
     Incarnation first = openLink();
     lock.lock();
     try {
@@ -432,7 +456,8 @@ final class Reception {
     }
     long maxBytes = settings.permits().maxBytes();
     int beside = ledger.at(Stage.PARKED) + ledger.at(Stage.SETTLING);
-    if (beside >= Math.max(FEWEST_PARKED, law.permits())
+    if (held
+        || beside >= Math.max(FEWEST_PARKED, law.permits())
         || ledger.bytes() >= maxBytes
         || (settings.ordering() == Ordering.TOTAL && lanes.anyHeld())) {
       return null;
@@ -459,7 +484,7 @@ final class Reception {
       }
       int size = received.size();
       law.taken(size);
-      arrived(received, size, now);
+      arrived(received);
       next = new Taken(this, by, received, size, now, era.get());
       if (!stirred) {
         stirred = true;
@@ -469,18 +494,22 @@ final class Reception {
       heldOver = next; // alone, when there is room
       return null;
     }
+    if (gate != null && !passes(gate, next, now)) {
+      heldOver = next;
+      return null;
+    }
     heldOver = null;
+    watch.passed(now, 1, next.size);
     ledger.enter(next, Stage.PARKED);
     return next;
   }
 
-  private void arrived(Received received, int size, long now) {
+  private void arrived(Received received) {
     long stored = received.storedMillis();
     long millis = stored == 0 ? received.publishedMillis() : stored;
     long arrived = received.arrivedNanos();
     long since = millis == 0 ? arrived : millis * NANOS_PER_MILLI - wallMinusNanos;
     lastAgeNanos = arrived - since;
-    watch.passed(now, 1, size);
     watch.detector().arrived(arrived, since);
   }
 
@@ -494,10 +523,11 @@ final class Reception {
     wallMinusNanos = wallMinus(now);
     Incarnation by = current;
     boolean connected = by != null && !by.isLost();
-    boolean waits = connected && by.link().waiting() > 0;
+    boolean waits = by != null && connected && by.link().waiting() > 0;
     List<Event> told;
     lock.lock();
     try {
+      waits |= heldOver != null;
       boolean able = connected && !paused && !draining && !(waits && waitedBefore);
       told = watch.tick(now, able, !waits && lastAgeNanos > LATE_ARRIVAL_NANOS);
     } finally {
@@ -514,6 +544,40 @@ final class Reception {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Takes what a message needs from its quotas, or has it held until it may be tried again. */
+  private boolean passes(Gate gate, Taken next, long now) {
+    int partition = Gate.ANY_PARTITION;
+    long wait = gate.take(Kind.CONSUME, counted, partition, 1, next.size, now);
+    if (wait == 0) {
+      return true;
+    }
+    held = true;
+    watch.held(now);
+    loop.laterNanos(heldLongEnough, wait);
+    return false;
+  }
+
+  /** On the loop: a quota may admit now what it held. */
+  private void heldLongEnough() {
+    lock.lock();
+    try {
+      held = false;
+      if (gate != null && (heldOver == null || paused || draining || closed)) {
+        gate.leave(); // it has gone, or something else holds it
+      }
+    } finally {
+      lock.unlock();
+    }
+    wake();
+  }
+
+  /** Returns how many permits there shall be: no more than quotas allow in half a second. */
+  private int allowed() { // holds the lock
+    return gate == null
+        ? law.permits()
+        : law.permits(gate.messagesAhead(counted), gate.bytesAhead(counted));
   }
 
   private int ranEmpty() {
@@ -942,7 +1006,7 @@ final class Reception {
     lock.lock();
     try {
       by = started && !draining && !closed ? current : null;
-      permits = law.permits();
+      permits = allowed();
       parked = ledger.at(Stage.PARKED) + (heldOver == null ? 0 : 1);
       windowDue = false;
     } finally {
@@ -1110,7 +1174,7 @@ final class Reception {
   private int permits() {
     lock.lock();
     try {
-      return law.permits();
+      return allowed();
     } finally {
       lock.unlock();
     }
@@ -1283,6 +1347,10 @@ final class Reception {
       lock.unlock();
     }
     loop.remove(this);
+    if (gate != null) {
+      gate.leave();
+      gate.consumers(counted, -1);
+    }
     if (last != null) {
       boolean wasLost = last.isLost();
       last.end();

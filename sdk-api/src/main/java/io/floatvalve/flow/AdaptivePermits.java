@@ -73,6 +73,11 @@ final class AdaptivePermits implements PermitLaw {
   }
 
   @Override
+  public int permits(int most, long bytes) {
+    return Math.min(permits, size.fitting(bytes, most));
+  }
+
+  @Override
   public void taken(int bytes) {
     size.saw(bytes);
   }

@@ -17,6 +17,11 @@ final class FixedPermits implements PermitLaw {
   }
 
   @Override
+  public int permits(int most, long bytes) {
+    return Math.min(permits, size.fitting(bytes, most));
+  }
+
+  @Override
   public void taken(int bytes) {
     size.saw(bytes);
   }

@@ -8,6 +8,14 @@ public sealed interface PermitLaw permits AdaptivePermits, FixedPermits {
   /** Returns how many permits there shall be now. */
   int permits();
 
+  /**
+   * Returns how many permits there shall be now, if they may be no more than so many.
+   *
+   * @param most messages, from 1
+   * @param bytes of messages as large as those of late, from 1
+   */
+  int permits(int most, long bytes);
+
   /** Learns the size of a message, in bytes, as it is taken. Called for each one. */
   void taken(int bytes);
 

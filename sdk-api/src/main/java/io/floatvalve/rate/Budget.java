@@ -62,7 +62,6 @@ final class Budget {
   private int held;
   private long clock; // what the limiter takes for the time
   private boolean alone; // whether what is too large may pass alone
-  private int users; // gates that go through here, consumers alone
 
   private final Deque<Gate> waiting = new ArrayDeque<>(2);
   private @Nullable Gate turn; // the last to pass while others waited
@@ -298,23 +297,17 @@ final class Budget {
   }
 
   boolean isIdle(long now) {
-    return waiting.isEmpty() && users == 0 && now - lastNanos > 2 * SECOND_NANOS;
+    return waiting.isEmpty() && now - lastNanos > 2 * SECOND_NANOS;
   }
 
-  // Consumers ask ahead
-
-  void users(int change) {
-    users += change;
-  }
-
-  /** Returns each user's part of the messages that may pass in half a second. */
+  /** Returns how many messages may pass in half a second, at most. */
   long messagesAhead() {
-    return costGuard == null ? Long.MAX_VALUE : costGuard.limit() / (2L * Math.max(1, users));
+    return costGuard == null ? Long.MAX_VALUE : (long) (messageLimit / 2);
   }
 
-  /** Returns each user's part of the bytes that may pass in half a second. */
+  /** Returns how many bytes may pass in half a second, at most. */
   long bytesAhead() {
-    return byteGuard == null ? Long.MAX_VALUE : byteGuard.limit() / (2L * Math.max(1, users));
+    return byteGuard == null ? Long.MAX_VALUE : (long) (byteLimit / 2);
   }
 
   ScopeStatus status(long now) {

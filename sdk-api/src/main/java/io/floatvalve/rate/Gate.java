@@ -88,4 +88,29 @@ public final class Gate {
   public void leave() {
     pacer.leave(this);
   }
+
+  /**
+   * Notes that a consumer begins, or ends, to share the quotas for consuming from an address.
+   *
+   * @param change 1 or -1
+   */
+  public void consumers(Address address, int change) {
+    pacer.consumers(address, change);
+  }
+
+  /**
+   * Returns how many messages one of the consumers of an address may be sent in half a second, if
+   * all have as much; at least 1.
+   */
+  public int messagesAhead(Address address) {
+    return (int) Math.max(1, Math.min(Integer.MAX_VALUE, pacer.messagesAhead(this, address)));
+  }
+
+  /**
+   * Returns how many bytes one of the consumers of an address may be sent in half a second, if all
+   * have as much; at least 1.
+   */
+  public long bytesAhead(Address address) {
+    return Math.max(1, pacer.bytesAhead(this, address));
+  }
 }

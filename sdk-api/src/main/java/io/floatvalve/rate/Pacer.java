@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.ToLongFunction;
 
 /**
  * Holds the quotas of one {@link QuotaPolicy}: what has passed, what may, and who waits.
@@ -44,6 +46,8 @@ public final class Pacer {
   private final Map<Kind, Double> factors = new EnumMap<>(Kind.class);
   private final Map<Kind, Reduction> reductions = new EnumMap<>(Kind.class);
   private final Set<Gate> waiting = new HashSet<>();
+  private final Map<Address, Integer> consumers = new HashMap<>();
+  private int allConsumers;
   private int version = 1;
   private long clock; // since the start; never steps back
   private long waits;
@@ -251,6 +255,41 @@ public final class Pacer {
       clock = now;
     }
     return clock;
+  }
+
+  // --------------------------------------------------------------------------------- asking ahead
+
+  void consumers(Address address, int change) {
+    lock.lock();
+    try {
+      allConsumers += change;
+      consumers.merge(address, change, (a, b) -> a + b == 0 ? null : a + b);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  long messagesAhead(Gate gate, Address address) {
+    return least(gate, address, Budget::messagesAhead);
+  }
+
+  long bytesAhead(Gate gate, Address address) {
+    return least(gate, address, Budget::bytesAhead);
+  }
+
+  private long least(Gate gate, Address address, ToLongFunction<Budget> ahead) {
+    lock.lock();
+    try {
+      long least = Long.MAX_VALUE;
+      for (Budget each : way(gate, address, Gate.ANY_PARTITION).budgets(Kind.CONSUME)) {
+        int sharing =
+            each.scope == Scope.CLUSTER ? allConsumers : consumers.getOrDefault(address, 1);
+        least = Math.min(least, ahead.applyAsLong(each) / Math.max(1, sharing));
+      }
+      return least;
+    } finally {
+      lock.unlock();
+    }
   }
 
   // -------------------------------------------------------------------------------------- places

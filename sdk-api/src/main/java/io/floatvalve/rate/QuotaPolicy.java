@@ -39,7 +39,10 @@ public final class QuotaPolicy {
   public enum Scope {
     /** All that goes by this policy. */
     CLUSTER,
-    /** Each address by itself: a topic, a queue, an exchange with a routing key. */
+    /**
+     * Each address by itself: a topic, a queue, an exchange with a routing key. A consumer of
+     * several counts at the first of them.
+     */
     TOPIC,
     /**
      * Each partition of a topic by itself. Where there are no partitions, or it cannot be known

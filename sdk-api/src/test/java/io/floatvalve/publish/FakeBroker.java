@@ -21,6 +21,7 @@ final class FakeBroker implements Broker {
   final List<Link> links = new CopyOnWriteArrayList<>();
   volatile boolean refuse;
   volatile boolean confirmAtOnce;
+  volatile boolean sendsAtOnce;
 
   @Override
   public String describe() {
@@ -100,6 +101,11 @@ final class FakeBroker implements Broker {
       if (now != null) {
         now.accept(sequence);
       }
+    }
+
+    @Override
+    public boolean sendsAtOnce() {
+      return sendsAtOnce;
     }
 
     @Override
