@@ -236,7 +236,7 @@ public final class QuotaWatch {
   }
 
   private static double least(double known, OptionalLong other) {
-    return other.isPresent() ? Math.min(known, other.getAsLong()) : known;
+    return other.isPresent() ? Math.min(known, (double) other.getAsLong()) : known;
   }
 
   /** When to warn of a quota. */
