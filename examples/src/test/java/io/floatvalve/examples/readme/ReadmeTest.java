@@ -27,6 +27,9 @@ class ReadmeTest {
     "docs/retries.md,      RabbitConsumeExample.java, retries",
     "docs/latency.md,      LatencyExample.java, interval",
     "docs/latency.md,      LatencyExample.java, log",
+    "docs/quotas.md,       QuotaExample.java, policy",
+    "docs/quotas.md,       QuotaExample.java, peak",
+    "docs/quotas.md,       QuotaExample.java, events",
   })
   void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
       throws IOException {
