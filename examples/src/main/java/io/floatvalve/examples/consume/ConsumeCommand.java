@@ -11,6 +11,7 @@ import io.floatvalve.examples.cli.Durations;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
+import io.floatvalve.examples.cli.Quotas;
 import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.StopSignal;
 import io.floatvalve.examples.cli.Ticker;
@@ -90,6 +91,19 @@ public final class ConsumeCommand implements Callable<Integer> {
       paramLabel = "P",
       description = "adaptive (default), or a fixed number of messages to be sent ahead.")
   private String permits = "adaptive";
+
+  @Option(
+      names = "--rate",
+      paramLabel = "N",
+      description = "So many messages are handled in any second at most; default: no limit.")
+  private @Nullable Double rate;
+
+  @Option(
+      names = "--bytes-rate",
+      paramLabel = "N",
+      description =
+          "So many bytes of payload are handled in any second at most; default: no limit.")
+  private @Nullable Long bytesRate;
 
   @Option(
       names = "--feed",
@@ -313,7 +327,11 @@ public final class ConsumeCommand implements Callable<Integer> {
             ? named
             : checked("--group", subscription, () -> named.withGroup(subscription));
     ConsumerSettings limited = checked("--workers", workers, () -> grouped.withWorkers(workers));
-    return limited.withOrdering(ordering).withPermits(policy()).withCloseTimeout(DRAIN);
+    return limited
+        .withOrdering(ordering)
+        .withPermits(policy())
+        .withQuota(Quotas.policy(Quotas.Direction.CONSUME, "--rate", rate, bytesRate))
+        .withCloseTimeout(DRAIN);
   }
 
   private PermitPolicy policy() {

@@ -133,6 +133,7 @@ public final class SizesLab implements Callable<Integer> {
         name,
         null,
         window,
+        null,
         size,
         1,
         0,

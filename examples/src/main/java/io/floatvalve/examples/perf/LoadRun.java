@@ -92,7 +92,12 @@ public final class LoadRun {
    */
   public LoadResult run(@Nullable Path folder) throws IOException {
     PublisherSettings place =
-        target.place(load).withWindow(load.window()).withOpenTimeout(OPEN).withCloseTimeout(DRAIN);
+        target
+            .place(load)
+            .withWindow(load.window())
+            .withQuota(load.quota())
+            .withOpenTimeout(OPEN)
+            .withCloseTimeout(DRAIN);
     Instant wallBegin;
     Seen begin;
     Seen end;

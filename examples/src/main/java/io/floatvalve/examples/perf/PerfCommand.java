@@ -8,6 +8,7 @@ import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.Latencies;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
+import io.floatvalve.examples.cli.Quotas;
 import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.StopSignal;
 import io.floatvalve.examples.cli.Table;
@@ -54,6 +55,22 @@ public final class PerfCommand implements Callable<Integer> {
       split = ",",
       description = "Messages a second of all producers; default: as many as there is room for.")
   private @Nullable List<Double> rates;
+
+  @Option(
+      names = "--quota",
+      paramLabel = "N",
+      description =
+          "So many messages are sent in any second at most, by all producers, whatever --rate"
+              + " offers; default: no limit.")
+  private @Nullable Double quota;
+
+  @Option(
+      names = "--bytes-rate",
+      paramLabel = "N",
+      description =
+          "So many bytes of payload are sent in any second at most, by all producers; default: no"
+              + " limit.")
+  private @Nullable Long bytesRate;
 
   @Option(
       names = {"-c", "--confirm"},
@@ -198,6 +215,7 @@ public final class PerfCommand implements Callable<Integer> {
                 name(rate, window),
                 rate,
                 window(window),
+                Quotas.policy(Quotas.Direction.PUBLISH, "--quota", quota, bytesRate),
                 size,
                 producers,
                 consumers,

@@ -9,9 +9,9 @@ import io.floatvalve.examples.cli.CommonOptions;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Durations;
 import io.floatvalve.examples.cli.Findings;
-import io.floatvalve.examples.cli.Metronome;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
+import io.floatvalve.examples.cli.Quotas;
 import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.StopSignal;
 import io.floatvalve.examples.cli.Ticker;
@@ -27,6 +27,9 @@ import io.floatvalve.model.Address;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.publish.WindowPolicy;
+import io.floatvalve.rate.QuotaPolicy;
+import io.floatvalve.rate.QuotaPolicy.OnExceed;
+import io.floatvalve.rate.QuotaPolicy.Oversize;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -97,8 +100,19 @@ public final class PublishCommand implements Callable<Integer> {
               + " persistent, mandatory. Default: by the file's name (.ndjson, .jsonl).")
   private @Nullable String format;
 
-  @Option(names = "--rate", paramLabel = "N", description = "Messages a second; default: no limit.")
+  @Option(
+      names = "--rate",
+      paramLabel = "N",
+      description = "So many messages are sent in any second at most; default: no limit.")
   private @Nullable Double rate;
+
+  @Option(
+      names = "--bytes-rate",
+      paramLabel = "N",
+      description =
+          "So many bytes of payload are sent in any second at most; default: no limit. A larger"
+              + " message is sent alone.")
+  private @Nullable Long bytesRate;
 
   @Option(
       names = "--confirm",
@@ -171,7 +185,6 @@ public final class PublishCommand implements Callable<Integer> {
     Console console = Console.of(spec, common);
     Plan plan = plan();
     PublisherSettings settings = settings(plan.address());
-    Metronome metronome = rate == null ? null : new Metronome(rate);
     Findings findings = new Findings("publish");
     try (StopSignal stop = new StopSignal();
         InputStream input = open(plan.run().from());
@@ -196,7 +209,6 @@ public final class PublishCommand implements Callable<Integer> {
                 plan.fates(),
                 file,
                 leftovers,
-                metronome,
                 stop::asked);
         long began = System.nanoTime();
         boolean settled;
@@ -265,9 +277,7 @@ public final class PublishCommand implements Callable<Integer> {
     if (broker != null && !broker.equals(RABBIT) && !broker.equals(PULSAR)) {
       throw CannotRun.badInput("--broker", broker, "must be rabbit or pulsar");
     }
-    if (rate != null && !(rate > 0 && rate <= 1e7)) {
-      throw CannotRun.badInput("--rate", rate, "must be above 0 and at most 10000000");
-    }
+    QuotaPolicy unused = quota(); // refuses what is out of range
     if (declare != null && !QUEUE_TYPES.contains(declare)) {
       throw CannotRun.badInput("--declare", declare, "must be " + String.join(" or ", QUEUE_TYPES));
     }
@@ -430,16 +440,32 @@ public final class PublishCommand implements Callable<Integer> {
             .withMaxInFlightBytes(IN_FLIGHT_BYTES)
             .withMaxMessageBytes(maxMessageBytes)
             .withCloseTimeout(CLOSE);
-    PublisherSettings window = bounds.withWindow(confirm);
+    PublisherSettings window = bounds.withWindow(confirm).withQuota(quota());
     PublisherSettings wait =
         checked(
             "--max-wait",
             Durations.text(maxWait),
-            () -> window.withMaxWait(maxWait).withMaxBlock(maxWait));
+            () -> window.withMaxWait(longestWait()).withMaxBlock(longestWait()));
     return checked(
         "--confirm-timeout",
         Durations.text(confirmTimeout),
         () -> wait.withConfirmTimeout(confirmTimeout));
+  }
+
+  private @Nullable QuotaPolicy quota() {
+    QuotaPolicy policy = Quotas.policy(Quotas.Direction.PUBLISH, "--rate", rate, bytesRate);
+    return policy == null
+        ? null
+        : policy.withOnExceed(OnExceed.BLOCK).withOversize(Oversize.SEND_ALONE);
+  }
+
+  /** A message waits for its turn at a slow rate, however long that is. */
+  private Duration longestWait() {
+    if (rate == null) {
+      return maxWait;
+    }
+    Duration turns = Duration.ofMillis((long) Math.min(86_400_000, 3_000 / rate));
+    return turns.compareTo(maxWait) > 0 ? turns : maxWait;
   }
 
   private static PublisherSettings checked(

@@ -1,6 +1,5 @@
 package io.floatvalve.examples.publish;
 
-import io.floatvalve.examples.cli.Metronome;
 import io.floatvalve.examples.lines.Fate;
 import io.floatvalve.examples.lines.Fates;
 import io.floatvalve.examples.lines.Line;
@@ -18,10 +17,8 @@ import java.nio.channels.ClosedByInterruptException;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** Publishes lines, one message each, and keeps what became of each. */
 final class PublishRun {
@@ -35,7 +32,6 @@ final class PublishRun {
   private final Fates fates; // guarded by itself
   private final ResultsFile results;
   private final Leftovers leftovers;
-  private final @Nullable Metronome metronome;
   private final BooleanSupplier stop;
   private final Semaphore open = new Semaphore(OPEN_KIB);
   private long announced;
@@ -49,7 +45,6 @@ final class PublishRun {
       Fates fates,
       ResultsFile results,
       Leftovers leftovers,
-      @Nullable Metronome metronome,
       BooleanSupplier stop) {
     this.publisher = publisher;
     this.format = format;
@@ -57,7 +52,6 @@ final class PublishRun {
     this.fates = fates;
     this.results = results;
     this.leftovers = leftovers;
-    this.metronome = metronome;
     this.stop = stop;
   }
 
@@ -91,12 +85,6 @@ final class PublishRun {
   private boolean publish(Line line) {
     int weight = Math.min(OPEN_KIB, 1 + line.bytes().length / 1024);
     try {
-      if (metronome != null) {
-        long wait = metronome.waitNanos(System.nanoTime());
-        if (wait > 0) {
-          TimeUnit.NANOSECONDS.sleep(wait);
-        }
-      }
       open.acquire(weight);
     } catch (InterruptedException e) {
       return false; // this line was not tried; the next run finds it so

@@ -21,6 +21,9 @@ import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.model.Settlement;
+import io.floatvalve.rate.Quota;
+import io.floatvalve.rate.QuotaPolicy;
+import io.floatvalve.rate.QuotaPolicy.Scope;
 import io.floatvalve.testkit.contract.ConsumedBroker.DeadLetter;
 import io.floatvalve.testkit.contract.Handled.Call;
 import java.math.BigDecimal;
@@ -176,6 +179,26 @@ public abstract class ConsumerContract {
     assertThat(consumer.status().taken()).isEqualTo(3_000);
     assertAllSettled(consumer);
     assertThat(rig.deadLetters()).isEmpty();
+  }
+
+  @Test
+  void handle_noMoreThanAQuotaAdmits_andAllOfIt() throws Exception {
+    List<Message> messages = Handled.messages("m", 0, 300);
+    QuotaPolicy quota =
+        QuotaPolicy.none().withHeadroom(1).withConsume(Scope.CLUSTER, Quota.messagesPerSecond(200));
+    rig.publish(messages);
+    Handled handled = new Handled();
+    Consumer consumer = rig.consumer(settings -> settings.withQuota(quota));
+    long began = System.nanoTime();
+
+    consumer.handle(handled.by(delivery -> Settlement.accept()));
+
+    until(() -> handled.returned() >= 300 && consumer.status().accepted() == 300);
+    // 300 take a second and the half of another, less what each cycle may begin with
+    assertThat(System.nanoTime() - began).isGreaterThan(Duration.ofMillis(1_400).toNanos());
+    handled.assertOnceEach(messages);
+    assertThat(quota.status().scopes().get(0).messages()).isEqualTo(300);
+    assertAllSettled(consumer);
   }
 
   @Test

@@ -12,6 +12,9 @@ import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.PublishSummary;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherStatus;
+import io.floatvalve.rate.Quota;
+import io.floatvalve.rate.QuotaPolicy;
+import io.floatvalve.rate.QuotaPolicy.Scope;
 import io.floatvalve.testkit.FaultProxy.Direction;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -101,6 +104,46 @@ public abstract class PublisherContract {
     load.assertTrue(stored);
     Load.assertOnceInOrder(stored);
     assertThat(stored).hasSize(2_400);
+  }
+
+  @Test
+  void publishersThatShareAQuota_stayUnderItTogether_inTheirOrders() throws Exception {
+    QuotaPolicy quota =
+        QuotaPolicy.none().withHeadroom(1).withPublish(Scope.CLUSTER, Quota.messagesPerSecond(200));
+    Load load = new Load();
+    List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
+    List<Publisher> publishers = new ArrayList<>();
+    for (int p = 0; p < 2; p++) {
+      publishers.add(rig.publisher(settings -> settings.withQuota(quota)));
+    }
+    long began = System.nanoTime();
+    for (int p = 0; p < 2; p++) {
+      futures.addAll(load.publish(publishers.get(p), "p" + p, 150));
+    }
+
+    awaitAll(futures);
+
+    // 300 take a second and the half of another, less what each cycle may begin with
+    assertThat(System.nanoTime() - began).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(1_400));
+    load.assertAll(Verdict.CONFIRMED, 300);
+    assertThat(quota.status().scopes().get(0).messages()).isEqualTo(300);
+    List<String> stored = rig.stored();
+    load.assertTrue(stored);
+    Load.assertOnceInOrder(stored);
+  }
+
+  @Test
+  void delayThatIsOver_isNoneWhereThereIsAQuota() throws Exception {
+    QuotaPolicy quota =
+        QuotaPolicy.none().withPublish(Scope.CLUSTER, Quota.messagesPerSecond(1_000));
+    Publisher publisher = rig.publisher(settings -> settings.withQuota(quota));
+    Message message = Load.message("m-0").toBuilder().delay(Duration.ZERO).build();
+
+    PublishOutcome outcome = outcome(publisher.publish(message));
+
+    assertThat(outcome.verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(quota.status().delaysStripped()).isEqualTo(1);
+    assertThat(rig.stored()).containsExactly("m-0");
   }
 
   @Test
