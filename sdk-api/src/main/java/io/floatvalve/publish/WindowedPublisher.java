@@ -881,7 +881,7 @@ final class WindowedPublisher implements Publisher {
       if (settled == 0) {
         return;
       }
-      long left = window.size() + (held ? 0 : queue.size());
+      long left = (long) window.size() + (held ? 0 : queue.size());
       watch.detector().answered(now, settled, (long) (latencyNanos / settled), left);
       if (law != null) {
         long sent = window.next() - 1;
