@@ -3,6 +3,7 @@ package io.floatvalve.consume;
 import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Settlement;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -63,6 +64,12 @@ public interface Consumer extends AutoCloseable {
    * network; takes less than a millisecond, so it may be asked once a second.
    */
   Explanation explain();
+
+  /**
+   * Returns what was used of the quotas, the busiest second above all, and whether the broker seems
+   * to hold us back. Does not wait.
+   */
+  Usage usage();
 
   /**
    * Returns latencies since it was opened, by stage: {@code published-arrived}, from the

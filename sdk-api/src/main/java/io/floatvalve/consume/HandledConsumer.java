@@ -3,6 +3,7 @@ package io.floatvalve.consume;
 import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Settlement;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
@@ -75,6 +76,11 @@ final class HandledConsumer implements Consumer, ConsumeSide.Member {
   private int own() {
     HandlerPool running = pool.get();
     return running == null ? 0 : running.own();
+  }
+
+  @Override
+  public Usage usage() {
+    return reception.usage();
   }
 
   @Override

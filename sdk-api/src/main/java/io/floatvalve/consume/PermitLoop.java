@@ -20,6 +20,9 @@ final class PermitLoop {
   private static final long LEAST_PAUSE_NANOS = 250_000_000L;
   private static final long PAUSE_KEPT_NANOS = 5_000_000_000L;
 
+  /** How often each is looked after. */
+  static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS);
+
   private final Set<Reception> all = ConcurrentHashMap.newKeySet();
   private final ScheduledThreadPoolExecutor timer;
   private boolean ticking; // guarded by this

@@ -3,6 +3,7 @@ package io.floatvalve.consume;
 import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.MessagingException;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -103,6 +104,11 @@ final class PulledConsumer implements PullConsumer, Reception.Crew, ConsumeSide.
   @Override
   public long drain(Duration timeout) {
     return reception.drain(timeout, 0, true);
+  }
+
+  @Override
+  public Usage usage() {
+    return reception.usage();
   }
 
   @Override

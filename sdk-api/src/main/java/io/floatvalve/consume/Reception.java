@@ -16,9 +16,11 @@ import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.model.Settlement;
+import io.floatvalve.publish.QuotaWatch;
 import io.floatvalve.rate.Gate;
 import io.floatvalve.rate.QuotaPolicy;
 import io.floatvalve.rate.QuotaPolicy.Kind;
+import io.floatvalve.rate.Usage;
 import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.ReceiveLink;
 import io.floatvalve.spi.ReceiveLink.Copy;
@@ -50,6 +52,8 @@ import org.slf4j.LoggerFactory;
 final class Reception {
   private static final Logger LOG = LoggerFactory.getLogger(Reception.class);
   private static final AtomicLong EPOCHS = new AtomicLong();
+  private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final long LATE_ARRIVAL_NANOS = 1_000_000_000L;
   private static final int FEWEST_PARKED = 16;
   private static final int QUIET_TICKS = 20;
   private static final double SLOW_NANOS = 1e9;
@@ -92,6 +96,7 @@ final class Reception {
   private final Lanes lanes = new Lanes(); // guarded by lock
   private final PermitLaw law; // guarded by lock
   private final HandlerTime handlerTime; // guarded by lock
+  private final QuotaWatch used; // guarded by lock
 
   private final Broker broker;
   private final ConsumerSettings settings;
@@ -132,6 +137,7 @@ final class Reception {
   private boolean missed;
   private int leastWaiting = Integer.MAX_VALUE;
   private boolean ranEmpty;
+  private long lastAgeNanos;
   private long givenBackWaiting;
   private long redelivered;
   private long copiesFailed;
@@ -142,9 +148,11 @@ final class Reception {
   private long brokenBefore;
   private long reopened;
 
-  private final ConsumeWatch watch;
+  private final ConsumeWatch stalls;
+  private volatile long wallMinusNanos; // the wall's clock minus the other one
 
   // by the loop alone
+  private boolean waitedBefore;
   private final @Nullable LatencySummary summary;
   private int shortLived;
   private int quiet;
@@ -183,10 +191,13 @@ final class Reception {
     Duration every = settings.latencySummary();
     this.summary = every == null ? null : new LatencySummary(every, System.nanoTime());
     this.permitsTold = law.permits();
-    this.watch = new ConsumeWatch(this, settings.stallWarning(), System.nanoTime());
+    this.stalls = new ConsumeWatch(this, settings.stallWarning(), System.nanoTime());
+    long now = System.nanoTime();
+    this.wallMinusNanos = wallMinus(now);
     this.who =
         settings.addresses().stream().map(Address::toString).collect(Collectors.joining(", "))
             + (settings.group() == null ? "" : " as '" + settings.group() + "'");
+    this.used = new QuotaWatch(who, Kind.CONSUME, settings.quota(), now, PermitLoop.TICK_NANOS);
   }
 
   String who() {
@@ -519,6 +530,7 @@ final class Reception {
       }
       int size = received.size();
       law.taken(size);
+      arrived(received);
       next = new Taken(this, by, received, size, now, era.get());
       if (!stirred) {
         stirred = true;
@@ -533,8 +545,51 @@ final class Reception {
       return null;
     }
     heldOver = null;
+    used.passed(now, 1, next.size);
     ledger.enter(next, Stage.PARKED);
     return next;
+  }
+
+  private void arrived(Received received) {
+    long stored = received.storedMillis();
+    long millis = stored == 0 ? received.publishedMillis() : stored;
+    long arrived = received.arrivedNanos();
+    long since = millis == 0 ? arrived : millis * NANOS_PER_MILLI - wallMinusNanos;
+    lastAgeNanos = arrived - since;
+    used.detector().arrived(arrived, since);
+  }
+
+  /** Returns what to take from the wall's clock to get the other one. */
+  private static long wallMinus(long nanos) {
+    return System.currentTimeMillis() * NANOS_PER_MILLI - nanos;
+  }
+
+  /** Looks whether the broker holds us back: where nothing waits here, it could have sent more. */
+  private void watchTheBroker(long now) {
+    wallMinusNanos = wallMinus(now);
+    Incarnation by = current;
+    boolean connected = by != null && !by.isLost();
+    boolean waits = by != null && connected && by.link().waiting() > 0;
+    List<Event> told;
+    lock.lock();
+    try {
+      waits |= heldOver != null;
+      boolean able = connected && !paused && !draining && !(waits && waitedBefore);
+      told = used.tick(now, able, !waits && lastAgeNanos > LATE_ARRIVAL_NANOS);
+    } finally {
+      lock.unlock();
+    }
+    waitedBefore = waits;
+    told.forEach(this::tell);
+  }
+
+  Usage usage() {
+    lock.lock();
+    try {
+      return used.usage(System.nanoTime());
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Takes what a message needs from its quotas, or has it held until it may be tried again. */
@@ -545,6 +600,7 @@ final class Reception {
       return true;
     }
     held = true;
+    used.held(now);
     loop.laterNanos(heldLongEnough, wait);
     return false;
   }
@@ -1055,6 +1111,7 @@ final class Reception {
   /** On the loop, some 20 times a second. */
   void tick(long now) {
     tickNanos = now;
+    watchTheBroker(now);
     if (summary != null) {
       summary.lineAt(now, this::latency).ifPresent(line -> LOG.info("{}: {}", who, line));
     }
@@ -1142,7 +1199,7 @@ final class Reception {
     } finally {
       lock.unlock();
     }
-    Duration stalled = watch.tick(now, by, seen, running);
+    Duration stalled = stalls.tick(now, by, seen, running);
     if (!stalled.isZero()) {
       tell(
           new Event.Stalled(
@@ -1503,7 +1560,7 @@ final class Reception {
     String name = seen == null || by == null ? "" : by.link().name();
     BrokerView view = loop.views().of(settings.addresses(), settings.group(), name).orElse(null);
     return Explanation.of(
-        watch.snapshot(
+        stalls.snapshot(
             System.nanoTime(),
             who,
             broker.describe(),

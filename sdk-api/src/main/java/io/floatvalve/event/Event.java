@@ -2,6 +2,9 @@ package io.floatvalve.event;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Something that happened to a connection, a link or a window.
@@ -25,7 +28,16 @@ public sealed interface Event
         Event.Rejected,
         Event.CopyFailed,
         Event.ConsumerNote,
-        Event.Stalled {
+        Event.Stalled,
+        Event.PacingStarted,
+        Event.PacingEnded,
+        Event.QuotaWarning,
+        Event.LocalLimitExceeded,
+        Event.DelayStripped,
+        Event.ThrottlingSuspected,
+        Event.ThrottlingEnded,
+        Event.ThrottlingConfirmed,
+        Event.RateChanged {
 
   /** Returns when it came about. */
   Instant at();
@@ -240,6 +252,154 @@ public sealed interface Event
     @Override
     public String what() {
       return note;
+    }
+  }
+
+  /** A quota of ours holds messages back; they wait their turn. */
+  record PacingStarted(Instant at, String who) implements Event {
+    @Override
+    public String what() {
+      return "a quota holds messages back";
+    }
+  }
+
+  /**
+   * No quota of ours has held messages back for a second.
+   *
+   * @param lasted since it began
+   */
+  record PacingEnded(Instant at, String who, Duration lasted) implements Event {
+    @Override
+    public String what() {
+      return "no quota holds messages back any more, after " + lasted.toMillis() + " ms";
+    }
+  }
+
+  /**
+   * A second came near the quota; told again when a minute has passed, or when five seconds were
+   * away from it.
+   *
+   * @param second what passed in it: messages by their cost, or bytes
+   * @param average a second, over the last minute: what a dashboard shows
+   * @param quota this process's part of it, a second
+   * @param bytes whether bytes are meant, not messages
+   */
+  record QuotaWarning(
+      Instant at, String who, long second, double average, double quota, boolean bytes)
+      implements Event {
+    @Override
+    public String what() {
+      return String.format(
+          Locale.ROOT,
+          "%,d %s in a second, %.0f %% of the quota of %,.0f; %,.0f a second over the last minute",
+          second,
+          bytes ? "bytes" : "messages",
+          100 * second / quota,
+          quota,
+          average);
+    }
+  }
+
+  /**
+   * Messages were not sent because of a quota of ours; told once a second at most.
+   *
+   * @param refused how many, since this was told last
+   */
+  record LocalLimitExceeded(Instant at, String who, long refused) implements Event {
+    @Override
+    public String what() {
+      return refused + " messages not sent: more than a quota admits";
+    }
+  }
+
+  /**
+   * Messages were sent without their delay, which was over; told once a second at most.
+   *
+   * @param stripped how many, since this was told last
+   */
+  record DelayStripped(Instant at, String who, long stripped) implements Event {
+    @Override
+    public String what() {
+      return stripped + " messages sent without their delay, which was over";
+    }
+  }
+
+  /**
+   * The broker seems to hold us back without a word. Told when it is suspected, and again when it
+   * is likely.
+   *
+   * @param likely whether two signs or more speak for it, not one
+   * @param signs what speaks for it: PHASE, EQUAL, PLATEAU, QUOTA
+   * @param gaps silences in the last ten seconds
+   * @param longestGap of them
+   * @param perSecond what is served a second, where that is even; else 0
+   * @param peakSecond the most served in a second of the last ten
+   * @param quota this process's part of it, a second; infinite if none is known
+   */
+  record ThrottlingSuspected(
+      Instant at,
+      String who,
+      boolean likely,
+      Set<String> signs,
+      int gaps,
+      Duration longestGap,
+      double perSecond,
+      long peakSecond,
+      double quota)
+      implements Event {
+    /** Copies what was given. */
+    public ThrottlingSuspected {
+      signs = Set.copyOf(signs);
+    }
+
+    @Override
+    public String what() {
+      return String.format(
+          Locale.ROOT,
+          "the broker %s us: %s; %d gaps of up to %d ms, %s served, at most %,d in a second%s",
+          likely ? "seems to throttle" : "may be throttling",
+          String.join(", ", new TreeSet<>(signs)),
+          gaps,
+          longestGap.toMillis(),
+          perSecond > 0 ? String.format(Locale.ROOT, "%,.0f a second", perSecond) : "no even rate",
+          peakSecond,
+          Double.isInfinite(quota)
+              ? ""
+              : String.format(Locale.ROOT, ", of a quota of %,.0f", quota));
+    }
+  }
+
+  /** Nothing speaks any more for the broker's holding us back. */
+  record ThrottlingEnded(Instant at, String who) implements Event {
+    @Override
+    public String what() {
+      return "nothing speaks for throttling any more";
+    }
+  }
+
+  /**
+   * The broker says in so many words that it limits us; told once a second at most.
+   *
+   * @param detail its words
+   */
+  record ThrottlingConfirmed(Instant at, String who, String detail) implements Event {
+    @Override
+    public String what() {
+      return "limited by the broker: " + detail;
+    }
+  }
+
+  /**
+   * The limits are lowered because the broker throttles, or find their way back.
+   *
+   * @param from which part of them held
+   * @param to which part of them holds
+   */
+  record RateChanged(Instant at, String who, double from, double to) implements Event {
+    @Override
+    public String what() {
+      return String.format(
+          Locale.ROOT, "limits at %.0f %% instead of %.0f %%", 100 * to, 100 * from);
     }
   }
 }

@@ -18,6 +18,7 @@ import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.context.Context;
 import java.time.Duration;
+import io.floatvalve.rate.Usage;
 import java.util.Iterator;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -173,6 +174,11 @@ final class TracedPublisher implements Publisher {
   @Override
   public long drain(Duration timeout) {
     return publisher.drain(timeout);
+  }
+
+  @Override
+  public Usage usage() {
+    return publisher.usage();
   }
 
   @Override

@@ -33,7 +33,7 @@ public final class PublishSide {
   private static final AtomicLong EPOCHS = new AtomicLong();
   private static final int MOST_OPENERS = 32;
   private static final long MAX_EPOCH = 1 << 24;
-  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   /** Above this between two ticks the process stood still, and answers may lie unread. */
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);

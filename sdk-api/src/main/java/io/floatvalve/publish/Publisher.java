@@ -3,6 +3,7 @@ package io.floatvalve.publish;
 import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Message;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
@@ -83,6 +84,12 @@ public interface Publisher extends AutoCloseable {
    * network; takes less than a millisecond, so it may be asked once a second.
    */
   Explanation explain();
+
+  /**
+   * Returns what was used of the quotas, the busiest second above all, and whether the broker seems
+   * to hold us back. Does not wait.
+   */
+  Usage usage();
 
   /**
    * Returns latencies since it was opened: {@code queued-sent}; for each attempt {@code

@@ -21,6 +21,7 @@ import io.floatvalve.rate.QuotaPolicy;
 import io.floatvalve.rate.QuotaPolicy.DelayGuard;
 import io.floatvalve.rate.QuotaPolicy.Kind;
 import io.floatvalve.rate.QuotaPolicy.OnExceed;
+import io.floatvalve.rate.Usage;
 import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.PublishLink;
 import java.time.Duration;
@@ -82,9 +83,10 @@ final class WindowedPublisher implements Publisher {
   private final long confirmTimeoutNanos;
   private final PublishLatency latency = new PublishLatency();
   private final @Nullable LatencySummary summary; // of the timer alone
+  private final QuotaWatch used; // guarded by lock
   private final @Nullable Gate gate; // to the quotas; null if there are none
   private final Runnable heldLongEnough = this::heldLongEnough;
-  private final PublishWatch watch;
+  private final PublishWatch stalls;
 
   private final CountDownLatch closed = new CountDownLatch(1);
   private final ReentrantLock lock = new ReentrantLock();
@@ -139,12 +141,14 @@ final class WindowedPublisher implements Publisher {
     this.queue = new SendQueue(settings.maxQueued(), settings.maxQueuedBytes());
     this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
     QuotaPolicy quota = settings.quota();
+    this.used =
+        new QuotaWatch(who, Kind.PUBLISH, quota, System.nanoTime(), PublishSide.TICK_NANOS);
     this.gate = quota == null ? null : quota.pacer().gate();
     this.heldNanos = System.nanoTime() - PACED_NANOS;
     Duration every = settings.latencySummary();
     this.summary = every == null ? null : new LatencySummary(every, System.nanoTime());
     this.toldWindowNanos = System.nanoTime() - TELL_NANOS;
-    this.watch = new PublishWatch(latency, settings.stallWarning(), System.nanoTime());
+    this.stalls = new PublishWatch(latency, settings.stallWarning(), System.nanoTime());
   }
 
   /** Begins anew for a link, which may lead to another broker. Holds the lock. */
@@ -343,9 +347,16 @@ final class WindowedPublisher implements Publisher {
     }
   }
 
+  private void countRefused(PublishOutcome end) { // holds the lock
+    if (end instanceof NotSent unsent && unsent.reason() == NotSent.Reason.RATE_LIMITED) {
+      used.refused();
+    }
+  }
+
   private NotSent noted(Pending pending, NotSent refused) { // holds the lock
     pending.decide(refused);
     outcomes.count(refused);
+    countRefused(refused);
     latency.decided(Verdict.NOT_SENT, System.nanoTime() - pending.dueNanos);
     return refused;
   }
@@ -476,6 +487,7 @@ final class WindowedPublisher implements Publisher {
       next.sentNanos = nanos;
       turnMessages++;
       turnBytes += next.bytes;
+      used.passed(nanos, next.cost(), next.bytes);
       turnAwaited |= next.awaited;
       claimed[claims++] = next;
     }
@@ -660,6 +672,7 @@ final class WindowedPublisher implements Publisher {
     held = true;
     heldNanos = now;
     holdNanos = wait;
+    used.held(now);
     return null;
   }
 
@@ -709,6 +722,7 @@ final class WindowedPublisher implements Publisher {
       return "its delay of " + next.message.delay() + " is over";
     } else if (paced.stripDelay()) {
       gate.pacer().delayStripped();
+      used.stripped();
     }
     return null;
   }
@@ -806,6 +820,7 @@ final class WindowedPublisher implements Publisher {
     pending.leftToWaiter = waiter != null && pending.getNumberOfDependents() == 0;
     pending.decide(all);
     outcomes.count(all);
+    countRefused(all);
     latency.decided(all.verdict(), now - pending.dueNanos);
     if (waiter != null) {
       waiter.next = toWake;
@@ -970,9 +985,14 @@ final class WindowedPublisher implements Publisher {
       }
     }
 
-    /** Tells the law, if there is one, of one answer and what it settled. Holds the lock. */
+    /** Tells those who learn from them of one answer and what it settled. Holds the lock. */
     private void resize(long now, int settled, double latencyNanos) {
-      if (law != null && settled > 0) {
+      if (settled == 0) {
+        return;
+      }
+      long left = (long) window.size() + (held ? 0 : queue.size());
+      used.detector().answered(now, settled, (long) (latencyNanos / settled), left);
+      if (law != null) {
         long sent = window.next() - 1;
         boolean waiting = queue.first() != null && life.sends() && !held;
         window.limit(law.answered(now, settled, latencyNanos, sent, sent - window.size(), waiting));
@@ -1007,6 +1027,7 @@ final class WindowedPublisher implements Publisher {
             new Confirmed(receipt, number, sequence, nanos, pending.attempt(), pending.returnNoted);
       } else if (end == null) {
         end = new Nacked(reason, pending.attempt());
+        used.heard(reason);
       }
       latency.ended(end.verdict(), nanos);
       settle(pending, end, now);
@@ -1050,12 +1071,22 @@ final class WindowedPublisher implements Publisher {
             case INVALID -> NotSent.Reason.INVALID_MESSAGE;
             case NO_ROOM -> NotSent.Reason.QUEUE_FULL;
           };
-      givenUp(sequence, pending -> settle(pending, new NotSent(reason, detail, pending.attempt())));
+      givenUp(
+          sequence,
+          pending -> {
+            used.heard(detail);
+            settle(pending, new NotSent(reason, detail, pending.attempt()));
+          });
     }
 
     @Override
     public void unclear(long sequence, String detail) {
-      givenUp(sequence, pending -> settleUnanswered(pending, Unknown.Cause.UNCLEAR_ANSWER, detail));
+      givenUp(
+          sequence,
+          pending -> {
+            used.heard(detail);
+            settleUnanswered(pending, Unknown.Cause.UNCLEAR_ANSWER, detail);
+          });
     }
 
     /** Frees a place without an answer; no measure of how fast the broker answers. */
@@ -1142,6 +1173,7 @@ final class WindowedPublisher implements Publisher {
         }
         life = life.on(Life.Event.BLOCKED);
         flowReason = reason;
+        used.heard(reason);
       } finally {
         release();
       }
@@ -1195,6 +1227,7 @@ final class WindowedPublisher implements Publisher {
       life = life.on(Life.Event.LOST);
       flowReason = "";
       lastLoss = detail;
+      used.heard(detail);
       if (at.answered || System.nanoTime() - at.linkedNanos > STABLE_NANOS) {
         attempt = 0; // it worked: this is a new fault
       }
@@ -1290,6 +1323,7 @@ final class WindowedPublisher implements Publisher {
       unneeded = life == Life.CLOSED;
       if (!unneeded) {
         newWindow();
+        used.detector().forget();
         expiredTo = 1;
         reopened += epoch == 0 ? 0 : 1;
         epoch = incarnation.number;
@@ -1335,6 +1369,7 @@ final class WindowedPublisher implements Publisher {
     Incarnation retired = null;
     String detail = "";
     Event change;
+    List<Event> told;
     boolean wake;
     lock.lock();
     try {
@@ -1369,6 +1404,10 @@ final class WindowedPublisher implements Publisher {
         window.limit(law.tick(now, window.next() - 1));
       }
       change = windowChange(now);
+      long oldestNanos = oldest == null ? 0 : now - oldest.sentNanos;
+      boolean wanting =
+          used.detector().isWanting(queue.first() != null, window.size(), oldestNanos);
+      told = used.tick(now, at != null && life.sends(), wanting);
       wake = takeTurn();
     } finally {
       release();
@@ -1382,10 +1421,11 @@ final class WindowedPublisher implements Publisher {
     if (change != null) {
       side.tell(change);
     }
-    Duration stalled = watch.tick(counts(now), side.longestPause(now));
+    Duration stalled = stalls.tick(counts(now), side.longestPause(now));
     if (!stalled.isZero()) {
       side.tell(new Event.Stalled(Instant.now(), who, stalled, explain().text()));
     }
+    told.forEach(side::tell);
     if (retired != null) {
       side.tell(new Event.LinkRetired(Instant.now(), who, retired.number, detail));
       if (lose(retired, Unknown.Cause.CHANNEL_CLOSED, false, "given up: " + detail)) {
@@ -1567,6 +1607,16 @@ final class WindowedPublisher implements Publisher {
   // -------------------------------------------------------------------------------------- asking
 
   @Override
+  public Usage usage() {
+    lock.lock();
+    try {
+      return used.usage(System.nanoTime());
+    } finally {
+      release();
+    }
+  }
+
+  @Override
   public PublisherStatus status() {
     lock.lock();
     try {
@@ -1650,7 +1700,7 @@ final class WindowedPublisher implements Publisher {
     }
     BrokerView view = side.views().of(List.of(settings.address()), null, "").orElse(null);
     return Explanation.of(
-        watch.snapshot(
+        stalls.snapshot(
             counts,
             who,
             side.broker().describe(),

@@ -6,6 +6,7 @@ import io.floatvalve.rate.QuotaPolicy.OnExceed;
 import io.floatvalve.rate.QuotaPolicy.Oversize;
 import io.floatvalve.rate.QuotaPolicy.Scope;
 import io.floatvalve.rate.QuotaStatus.ScopeStatus;
+import io.floatvalve.rate.ThrottleDetector.Evidence;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -43,6 +44,7 @@ public final class Pacer {
   // guarded by lock
   private final Map<Place, Budget> budgets = new LinkedHashMap<>();
   private final Map<Kind, Double> factors = new EnumMap<>(Kind.class);
+  private final Map<Kind, Reduction> reductions = new EnumMap<>(Kind.class);
   private final Set<Gate> waiting = new HashSet<>();
   private final Map<Address, Integer> consumers = new HashMap<>();
   private int allConsumers;
@@ -103,6 +105,40 @@ public final class Pacer {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Returns which part of the limits holds. */
+  public double part(Kind kind) {
+    lock.lock();
+    try {
+      return factors.getOrDefault(kind, 1.0);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Gives way to a broker that throttles, or finds the way back; all who go by these quotas do so
+   * together.
+   *
+   * @param evidence what one of them has seen
+   * @param limit what the limits let pass a second otherwise; infinite if they let all
+   * @return which part of the limits holds from now on
+   */
+  public double reduce(Kind kind, long nowNanos, Evidence evidence, double limit) {
+    double part;
+    lock.lock();
+    try {
+      Reduction law = reductions.computeIfAbsent(kind, unused -> new Reduction());
+      if (!law.next(nowNanos, evidence, limit)) {
+        return factors.getOrDefault(kind, 1.0);
+      }
+      part = law.part();
+    } finally {
+      lock.unlock();
+    }
+    scaleTo(kind, part);
+    return part;
   }
 
   /** Counts a message that has waited for too long. */

@@ -1,6 +1,7 @@
 package io.floatvalve.metrics;
 
 import io.floatvalve.explain.Explanation;
+import io.floatvalve.rate.Usage;
 import io.floatvalve.consume.ConsumerStatus;
 import io.floatvalve.consume.Delivery;
 import io.floatvalve.consume.PullConsumer;
@@ -29,6 +30,11 @@ final class StubConsumer implements PullConsumer {
   @Override
   public long drain(Duration timeout) {
     return 0;
+  }
+
+  @Override
+  public Usage usage() {
+    throw new UnsupportedOperationException();
   }
 
   @Override

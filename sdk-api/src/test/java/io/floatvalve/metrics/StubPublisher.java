@@ -1,6 +1,7 @@
 package io.floatvalve.metrics;
 
 import io.floatvalve.explain.Explanation;
+import io.floatvalve.rate.Usage;
 import io.floatvalve.latency.LatencyRecorder;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Message;
@@ -59,6 +60,11 @@ final class StubPublisher implements Publisher {
   @Override
   public long drain(Duration timeout) {
     return 0;
+  }
+
+  @Override
+  public Usage usage() {
+    throw new UnsupportedOperationException();
   }
 
   @Override

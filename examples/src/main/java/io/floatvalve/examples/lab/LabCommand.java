@@ -2,6 +2,7 @@ package io.floatvalve.examples.lab;
 
 import io.floatvalve.examples.lab.crash.CrashLab;
 import io.floatvalve.examples.lab.permits.PermitsLab;
+import io.floatvalve.examples.lab.quota.QuotaLab;
 import picocli.CommandLine.Command;
 
 /** The experiments, one command each. */
@@ -9,5 +10,11 @@ import picocli.CommandLine.Command;
     name = "lab",
     mixinStandardHelpOptions = true,
     description = "Experiments on a real broker, one table each.",
-    subcommands = {ConfirmsLab.class, PermitsLab.class, CrashLab.class, SizesLab.class})
+    subcommands = {
+      ConfirmsLab.class,
+      PermitsLab.class,
+      CrashLab.class,
+      SizesLab.class,
+      QuotaLab.class
+    })
 public final class LabCommand {}

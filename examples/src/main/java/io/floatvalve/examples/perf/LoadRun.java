@@ -362,6 +362,8 @@ public final class LoadRun {
       figures.put("handled_msgs", end.handled() - begin.handled());
       figures.put("handled_msgs_per_s", (stopped.handled() - begin.handled()) / seconds);
     }
+    long busiest = publishers.stream().mapToLong(each -> each.usage().messages().highest()).sum();
+    figures.put("busiest_second_msgs", busiest); // of several at the same time, at most
     if (load.rate() != null) {
       figures.put("rate_msgs_per_s", load.rate());
       figures.put("due_and_not_published_msgs", behind);

@@ -233,6 +233,7 @@ public final class ReportPage {
           "waiting for a handler");
     }
     outcomes(load.path("figures"));
+    sizing(load.path("figures"));
     stageTable(totals);
     events(load);
     html.append("</section>\n");
@@ -397,6 +398,33 @@ public final class ReportPage {
           .append("</span></dd>\n");
     }
     html.append("</dl>\n</figure>\n");
+  }
+
+  /** What quotas such a load needs: by its busiest second, which an average hides. */
+  private void sizing(JsonNode figures) {
+    long busiest = figures.path("busiest_second_msgs").asLong();
+    double average = figures.path("throughput_msgs_per_s").asDouble();
+    if (busiest == 0 || average == 0) {
+      return;
+    }
+    html.append("<figure>\n<figcaption>Quotas that this load needs</figcaption>\n<p>Its busiest ")
+        .append("second had ")
+        .append(count((double) busiest))
+        .append(
+            String.format(
+                Locale.ROOT, " messages, %.1f times the average. With a tenth", busiest / average))
+        .append(" to spare:</p>\n<div class=\"scroll\"><table>\n<tr><th>queues or subscriptions ")
+        .append("that each message goes to<th>published a second<th>consumed a second</tr>\n");
+    for (int fanOut : new int[] {1, 2, 5, 10}) {
+      html.append("<tr><td>")
+          .append(fanOut)
+          .append("<td>")
+          .append(count((double) Sizing.quota(busiest, 1)))
+          .append("<td>")
+          .append(count((double) Sizing.quota(busiest, fanOut)))
+          .append("</tr>\n");
+    }
+    html.append("</table></div>\n</figure>\n");
   }
 
   private void stageTable(Map<String, Histogram> totals) {

@@ -31,6 +31,9 @@ class ReadmeTest {
     "docs/operations.md,   OperationsExample.java, health",
     "docs/operations.md,   OperationsExample.java, tracing",
     "docs/operations.md,   OperationsExample.java, views",
+    "docs/quotas.md,       QuotaExample.java, policy",
+    "docs/quotas.md,       QuotaExample.java, peak",
+    "docs/quotas.md,       QuotaExample.java, events",
   })
   void document_showsTheCodeThatIsCompiled(String document, String source, String tag)
       throws IOException {

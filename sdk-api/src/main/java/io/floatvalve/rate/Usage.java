@@ -1,0 +1,17 @@
+package io.floatvalve.rate;
+
+/**
+ * What a publisher or consumer used of what it may, and whether the broker seems to hold it back.
+ *
+ * @param messages that went through, by what they cost
+ * @param bytes of their payloads
+ * @param throttling what speaks for the broker's holding us back now
+ * @param refused publishes that were not sent because of a quota
+ * @param delaysStripped messages that were sent without their delay, which was over
+ */
+public record Usage(
+    PeakSecond.Reading messages,
+    PeakSecond.Reading bytes,
+    ThrottleDetector.Evidence throttling,
+    long refused,
+    long delaysStripped) {}
