@@ -1,6 +1,7 @@
 package io.floatvalve.examples.lab;
 
 import io.floatvalve.examples.lab.crash.CrashLab;
+import io.floatvalve.examples.lab.explain.ExplainLab;
 import io.floatvalve.examples.lab.permits.PermitsLab;
 import picocli.CommandLine.Command;
 
@@ -9,5 +10,11 @@ import picocli.CommandLine.Command;
     name = "lab",
     mixinStandardHelpOptions = true,
     description = "Experiments on a real broker, one table each.",
-    subcommands = {ConfirmsLab.class, PermitsLab.class, CrashLab.class, SizesLab.class})
+    subcommands = {
+      ConfirmsLab.class,
+      PermitsLab.class,
+      CrashLab.class,
+      ExplainLab.class,
+      SizesLab.class
+    })
 public final class LabCommand {}
