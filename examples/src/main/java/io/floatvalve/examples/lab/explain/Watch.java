@@ -8,12 +8,10 @@ import java.util.function.Supplier;
 
 /** Looks at explanations while a scene is on, and keeps the first finding. */
 final class Watch {
-  /** How soon after onset a finding must be there. */
-  static final Duration SOON = Duration.ofSeconds(5);
-
   private static final Duration EVERY = Duration.ofMillis(100);
 
   private final Duration calm;
+  private final Duration within;
   private String early = "";
   private String first = "";
   private double seconds;
@@ -25,9 +23,11 @@ final class Watch {
    * Begins to watch.
    *
    * @param calm how long a scene without a fault is watched
+   * @param within how soon after onset a finding must be there
    */
-  Watch(Duration calm) {
+  Watch(Duration calm, Duration within) {
     this.calm = calm;
+    this.within = within;
   }
 
   /** Watches for some time in which nothing is wrong; what is found is a false alarm. */
@@ -51,7 +51,7 @@ final class Watch {
   /** The fault begins now: watches until something is found, or it is too late. */
   void fromOnset(Supplier<Explanation> explain) throws IOException {
     long onset = System.nanoTime();
-    while (System.nanoTime() - onset < SOON.toNanos()) {
+    while (System.nanoTime() - onset < within.toNanos()) {
       Explanation now = look(explain);
       if (!now.isHealthy()) {
         first = now.findings().get(0).name();
@@ -61,7 +61,7 @@ final class Watch {
       }
       Experiments.pause(EVERY);
     }
-    seconds = SOON.toNanos() / 1e9;
+    seconds = within.toNanos() / 1e9;
     text = look(explain).text();
   }
 
