@@ -69,10 +69,10 @@ final class Scenes {
     volatile boolean failing;
 
     Line(Ground ground, String what, int workers, int perSecond) throws IOException {
-      this(ground, what, perSecond, ground.from(ground.place(what)).withWorkers(workers));
+      this(ground, perSecond, ground.from(ground.place(what)).withWorkers(workers));
     }
 
-    Line(Ground ground, String what, int perSecond, ConsumerSettings settings) {
+    Line(Ground ground, int perSecond, ConsumerSettings settings) {
       messaging = ground.messaging();
       place = settings.addresses().get(0).name();
       consumer = messaging.consumer(settings);
@@ -166,7 +166,7 @@ final class Scenes {
             .from(ground.place("storm"))
             .withMaxAttempts(1_000)
             .withRetryDelays(List.of(Duration.ofMillis(100)));
-    try (Line line = new Line(ground, "storm", 100, settings).handled()) {
+    try (Line line = new Line(ground, 100, settings).handled()) {
       watch.calmly(Duration.ofSeconds(6), line.consumer::explain); // a new link is not judged
       line.failing = true;
       watch.fromOnset(line.consumer::explain);
@@ -175,7 +175,7 @@ final class Scenes {
 
   private static void keyless(Ground ground, Watch watch) throws IOException {
     ConsumerSettings settings = ground.from(ground.place("keys")).withOrdering(Ordering.BY_KEY);
-    try (Line line = new Line(ground, "keys", 200, settings).handled()) {
+    try (Line line = new Line(ground, 200, settings).handled()) {
       watch.calmly(WARM, line.consumer::explain);
       line.feeder.withoutKeys();
       watch.fromOnset(line.consumer::explain);
@@ -188,7 +188,7 @@ final class Scenes {
             .from(ground.place("memory"))
             .withWorkers(4)
             .withPermits(PermitPolicy.fixed(200).withMaxBytes(1 << 20));
-    try (Line line = new Line(ground, "memory", 50, settings).handled()) {
+    try (Line line = new Line(ground, 50, settings).handled()) {
       line.feeder.size(32 << 10);
       watch.calmly(WARM, line.consumer::explain);
       line.handlerMillis = 300;
@@ -224,7 +224,8 @@ final class Scenes {
     try (FaultProxy proxy = ground.proxy();
         Messaging messaging = ground.messaging(proxy)) {
       Publisher publisher = messaging.publisher(ground.to(place).withCloseTimeout(NO_WAIT));
-      try (Feeder feeder = new Feeder(publisher, 100)) {
+      try (Feeder feeder = new Feeder(publisher, 0)) {
+        feeder.rate(100);
         watch.calmly(WARM, publisher::explain);
         proxy.stall(FaultProxy.Direction.FROM_BROKER);
         watch.fromOnset(publisher::explain);
@@ -245,7 +246,8 @@ final class Scenes {
     String place = ground.place("alarm");
     try (Messaging messaging = ground.messaging()) {
       Publisher publisher = messaging.publisher(ground.to(place).withCloseTimeout(NO_WAIT));
-      try (Feeder feeder = new Feeder(publisher, 100)) {
+      try (Feeder feeder = new Feeder(publisher, 0)) {
+        feeder.rate(100);
         watch.calmly(WARM, publisher::explain);
         node.memoryAlarm(true);
         watch.fromOnset(publisher::explain);
@@ -261,7 +263,8 @@ final class Scenes {
     String hanging = ground.place("hanging");
     try (Messaging messaging = ground.messaging()) {
       Publisher publisher = messaging.publisher(ground.to(place).withCloseTimeout(NO_WAIT));
-      try (Feeder feeder = new Feeder(publisher, 200)) {
+      try (Feeder feeder = new Feeder(publisher, 0)) {
+        feeder.rate(200);
         watch.calmly(WARM, publisher::explain);
         node.ctl("eval", toQueue("sys:suspend", hanging));
         var unused =
