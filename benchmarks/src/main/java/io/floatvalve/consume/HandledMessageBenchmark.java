@@ -1,5 +1,6 @@
 package io.floatvalve.consume;
 
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.Ordering;
@@ -49,23 +50,25 @@ public class HandledMessageBenchmark {
 
   private final MemoryBroker broker = new MemoryBroker();
   private @Nullable ConsumeSide side;
+  private @Nullable Consumer consumer;
   private @Nullable Taken some;
 
   /** Opens a consumer whose handlers run on the thread that wakes them. */
   @Setup(Level.Trial)
   public void open() {
     side = new ConsumeSide(broker, event -> {});
-    side.open(
+    consumer =
+        side.open(
             ConsumerSettings.from(Address.queue("memory"))
                 .withOrdering(ordering)
-                .withExecutor(Runnable::run))
-        .handle(
-            delivery -> {
-              if (some == null) {
-                some = (Taken) delivery;
-              }
-              return Settlement.accept();
-            });
+                .withExecutor(Runnable::run));
+    consumer.handle(
+        delivery -> {
+          if (some == null) {
+            some = (Taken) delivery;
+          }
+          return Settlement.accept();
+        });
     broker.arrive(1);
   }
 
@@ -80,6 +83,12 @@ public class HandledMessageBenchmark {
   @OperationsPerInvocation(RUN)
   public long handled() {
     return broker.arrive(RUN);
+  }
+
+  /** What an explanation costs, snapshot and rules; not per message, but when asked. */
+  @Benchmark
+  public Explanation explained() {
+    return Objects.requireNonNull(consumer).explain();
   }
 
   /** What a delivery weighs. */

@@ -34,7 +34,7 @@ final class ConsumeWatch {
    * @param nanos when
    * @param taken messages taken
    * @param settled messages that came to an end
-   * @param again of those taken, delivered or handled before
+   * @param again of those taken, delivered or handled before, but for what was given back here
    * @param retried copies for a retry, and retries in place
    * @param rejected messages rejected
    * @param duplicates messages dropped as duplicates
@@ -214,7 +214,7 @@ final class ConsumeWatch {
             arrived - base.arrived,
             counts.taken - base.counts.taken,
             counts.settled - base.counts.settled,
-            counts.again - base.counts.again,
+            Math.max(0, counts.again - base.counts.again),
             counts.retried - base.counts.retried,
             counts.rejected - base.counts.rejected,
             counts.duplicates - base.counts.duplicates,

@@ -1595,7 +1595,7 @@ final class Reception {
           now,
           ledger.taken(),
           ends,
-          again,
+          Math.max(0, again - givenBackWaiting - ledger.ended(End.GIVEN_BACK)), // by our own doing
           retried + ledger.retriedInPlace(),
           rejected,
           duplicates,

@@ -97,7 +97,7 @@ final class ConsumerExplainTest {
         .atMost(LONG)
         .until(() -> told.stream().filter(Event.Stalled.class::isInstance).count() == 1);
 
-    assertThat(idle.explain().state()).isEqualTo(Explanation.State.IDLE);
+    await().atMost(LONG).until(() -> idle.explain().state() == Explanation.State.IDLE);
     assertThat(idle.explain().findings()).isEmpty();
     assertThat(paused.explain().state()).isEqualTo(Explanation.State.WAITING);
     assertThat(stalls()).isEmpty();

@@ -2,6 +2,7 @@ package io.floatvalve.explain;
 
 import io.floatvalve.model.Ordering;
 import java.time.Duration;
+import java.util.List;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -158,7 +159,7 @@ final class ConsumerDraft {
     d.window = random.nextInt(2, 1_001);
     d.unsent = random.nextInt(0, d.window / 2 + 1);
     d.outstanding = Math.max(1, d.window - d.unsent);
-    d.ordering = Ordering.values()[random.nextInt(3)];
+    d.ordering = List.of(Ordering.values()).get(random.nextInt(3));
     d.opened = millis(random.nextInt(1, 1_000_000));
     d.reopened = random.nextInt(4) == 0 ? random.nextInt(5) : 0;
     d.lastLoss = d.reopened > 0 ? "reset by peer" : "";

@@ -1,6 +1,7 @@
 package io.floatvalve.examples.lab;
 
 import io.floatvalve.examples.lab.crash.CrashLab;
+import io.floatvalve.examples.lab.explain.ExplainLab;
 import io.floatvalve.examples.lab.permits.PermitsLab;
 import io.floatvalve.examples.lab.quota.QuotaLab;
 import picocli.CommandLine.Command;
@@ -14,7 +15,8 @@ import picocli.CommandLine.Command;
       ConfirmsLab.class,
       PermitsLab.class,
       CrashLab.class,
-      SizesLab.class,
-      QuotaLab.class
+        ExplainLab.class,
+        QuotaLab.class,
+        SizesLab.class
     })
 public final class LabCommand {}

@@ -1,0 +1,59 @@
+package io.floatvalve.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.floatvalve.testkit.NeedsRabbit;
+import io.floatvalve.testkit.RabbitNode;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ExplainLabTest {
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+  @TempDir private Path folder = Path.of("");
+
+  private int run(String... args) {
+    return Main.run(new PrintWriter(out), new PrintWriter(err), args);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"--broker, kafka", "--rounds, 0"})
+  void badValue_isRefusedByName(String option, String value) {
+    int exit = run("lab", "explain", option + "=" + value);
+
+    assertThat(exit).isEqualTo(2);
+    assertThat(err.toString()).contains(option, value).doesNotContain("\tat ");
+  }
+
+  /**
+   * Those scenes that wait for no speed: what is forgotten or never settled stays so, however slow
+   * the machine is.
+   */
+  @Test
+  @NeedsRabbit
+  void whatIsNeverSettled_isNamed() {
+    Path json = folder.resolve("found.json");
+
+    int exit =
+        run(
+            "lab",
+            "explain",
+            "--only",
+            "settlement-forgotten,blocked-on-unacked,idle",
+            "--within",
+            "40",
+            "--quick",
+            "--uri",
+            RabbitNode.shared().uri(),
+            "--json",
+            json.toString());
+
+    assertThat(exit).describedAs("%s%s", out, err).isZero();
+    assertThat(json).content().contains("\"A5\"", "\"A10\"", "\"A11\"", "\"A12\"");
+  }
+}
