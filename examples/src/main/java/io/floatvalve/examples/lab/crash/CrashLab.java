@@ -8,6 +8,8 @@ import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
 import io.floatvalve.examples.cli.RabbitAtHand;
+import io.floatvalve.examples.lab.soak.SoakLab;
+import io.floatvalve.examples.lab.soak.SoakOptions;
 import io.floatvalve.testkit.PulsarNode;
 import java.io.IOException;
 import java.util.concurrent.Callable;
@@ -35,6 +37,7 @@ public final class CrashLab implements Callable<Integer> {
   @Option(names = "--quick", description = "Fewer messages and shorter faults: about a minute.")
   private boolean quick;
 
+  @Mixin private SoakOptions soak = new SoakOptions();
   @Mixin private CommonOptions common = new CommonOptions();
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -42,11 +45,23 @@ public final class CrashLab implements Callable<Integer> {
   public Integer call() throws IOException {
     Console console = Console.of(spec, common);
     Findings findings = new Findings("lab crash");
+    if (soak.wanted()) {
+      SoakLab lab = new SoakLab(soak, common, console, findings);
+      return switch (broker) {
+        case "rabbit" -> lab.onRabbit();
+        case "pulsar" -> lab.onPulsar();
+        default -> throw unknownBroker();
+      };
+    }
     return switch (broker) {
       case "rabbit" -> onRabbit(console, findings);
       case "pulsar" -> onPulsar(console, findings);
-      default -> throw CannotRun.badInput("--broker", broker, "must be rabbit or pulsar");
+      default -> throw unknownBroker();
     };
+  }
+
+  private CannotRun unknownBroker() {
+    return CannotRun.badInput("--broker", broker, "must be rabbit or pulsar");
   }
 
   private int onRabbit(Console console, Findings findings) throws IOException {
