@@ -9,6 +9,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,9 +19,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -116,13 +119,78 @@ public final class RabbitNode implements AutoCloseable {
    *     node does not come up within two minutes; its log is then in the message
    */
   public static RabbitNode start(List<String> configuration) {
-    RabbitInstall.Found found = find();
-    RabbitInstall install =
-        found.install().orElseThrow(() -> new IllegalStateException(found.whyMissing()));
-    Path scratch = Path.of(System.getProperty("floatvalve.scratch", "target")).toAbsolutePath();
+    RabbitInstall install = install();
+    Path scratch = scratch();
     OwnedProcesses.endOrphans(scratch);
+    return start(install, scratch, configuration, null);
+  }
+
+  /**
+   * Starts private nodes that are a cluster: {@code startCluster(count, List.of())}.
+   *
+   * @param count from 2 to 9
+   */
+  public static List<RabbitNode> startCluster(int count) {
+    return startCluster(count, List.of());
+  }
+
+  /**
+   * Starts private nodes that are a cluster. Returns once all have joined and accept connections.
+   * Each can be stopped, killed and restarted by itself, and is to be closed; a node that is
+   * restarted finds the others, of which a majority should run.
+   *
+   * @param count from 2 to 9
+   * @param configuration lines for the {@code rabbitmq.conf} of each
+   * @throws IllegalStateException as {@link #start(List)} does
+   */
+  public static List<RabbitNode> startCluster(int count, List<String> configuration) {
+    if (count < 2 || count > 9) {
+      throw new IllegalArgumentException("a cluster has from 2 to 9 nodes, not " + count);
+    }
+    RabbitInstall install = install();
+    Path scratch = scratch();
+    OwnedProcesses.endOrphans(scratch);
+    Cluster cluster;
     try {
-      Local local = new Local(install, scratch, configuration);
+      cluster = new Cluster(install, scratch, count);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    List<RabbitNode> nodes = new ArrayList<>();
+    boolean up = false;
+    try {
+      List<String> lines = new ArrayList<>(configuration);
+      for (int i = 0; i < count; i++) {
+        RabbitNode node = start(install, scratch, lines, cluster);
+        nodes.add(node);
+        if (i == 0) { // a node joins the one that is named here when it boots for the first time
+          lines.add("cluster_formation.peer_discovery_backend = classic_config");
+          lines.add("cluster_formation.classic_config.nodes.1 = " + node.local().name());
+        }
+      }
+      up = true;
+      return List.copyOf(nodes);
+    } finally {
+      if (!up) {
+        nodes.forEach(RabbitNode::close);
+        cluster.end();
+      }
+    }
+  }
+
+  private static RabbitInstall install() {
+    RabbitInstall.Found found = find();
+    return found.install().orElseThrow(() -> new IllegalStateException(found.whyMissing()));
+  }
+
+  private static Path scratch() {
+    return Path.of(System.getProperty("floatvalve.scratch", "target")).toAbsolutePath();
+  }
+
+  private static RabbitNode start(
+      RabbitInstall install, Path scratch, List<String> configuration, @Nullable Cluster cluster) {
+    try {
+      Local local = new Local(install, scratch, configuration, cluster);
       URI uri = URI.create("amqp://guest:guest@127.0.0.1:" + local.port);
       RabbitNode node = new RabbitNode(install.how(), uri, local);
       OPEN.add(node);
@@ -431,6 +499,60 @@ public final class RabbitNode implements AutoCloseable {
     }
   }
 
+  /** What the nodes of a cluster share: a secret, and a port mapper that outlives each of them. */
+  private static final class Cluster {
+    final int epmdPort;
+    private final Path folder;
+    private final OwnedProcesses processes;
+    private final String cookie = UUID.randomUUID().toString().replace("-", "");
+    private final AtomicInteger left;
+
+    Cluster(RabbitInstall install, Path scratch, int count) throws IOException {
+      left = new AtomicInteger(count);
+      folder = install.newFolder(scratch);
+      processes = new OwnedProcesses(scratch, folder);
+      epmdPort = FreePorts.find(1).get(0);
+      Map<String, String> settings = new LinkedHashMap<>();
+      settings.put("HOME", install.seen(folder));
+      settings.put("ERL_EPMD_PORT", Integer.toString(epmdPort));
+      settings.put("ERL_EPMD_ADDRESS", "127.0.0.1");
+      Process epmd =
+          install
+              .command(settings, List.of("epmd"))
+              .redirectErrorStream(true)
+              .redirectOutput(folder.resolve("epmd.out").toFile())
+              .start();
+      processes.own(epmd.toHandle());
+    }
+
+    void giveCookie(Path home) throws IOException {
+      Path file = home.resolve(".erlang.cookie");
+      Files.writeString(file, cookie);
+      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("r--------"));
+    }
+
+    /** Ends the port mapper when the last node is gone. */
+    void leave() {
+      if (left.decrementAndGet() == 0) {
+        end();
+      }
+    }
+
+    void end() {
+      processes.endNow();
+      processes.forget();
+      deleteAll(folder);
+    }
+  }
+
+  private static void deleteAll(Path folder) {
+    try (Stream<Path> files = Files.walk(folder)) {
+      files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+    } catch (IOException | UncheckedIOException e) {
+      // a folder left behind under target/ harms nobody
+    }
+  }
+
   /** The files and processes of a private node. */
   private static final class Local {
     final int port;
@@ -440,10 +562,14 @@ public final class RabbitNode implements AutoCloseable {
     private final Map<String, String> settings;
     private @Nullable Process server;
     private @Nullable ProcessHandle beam;
+    private final @Nullable Cluster cluster;
     private boolean paused;
 
-    Local(RabbitInstall install, Path scratch, List<String> configuration) throws IOException {
+    Local(
+        RabbitInstall install, Path scratch, List<String> configuration, @Nullable Cluster cluster)
+        throws IOException {
       this.install = install;
+      this.cluster = cluster;
       folder = install.newFolder(scratch);
       processes = new OwnedProcesses(scratch, folder);
       List<Integer> ports = FreePorts.find(3);
@@ -456,12 +582,15 @@ public final class RabbitNode implements AutoCloseable {
       Files.write(folder.resolve("rabbitmq.conf"), lines);
       Files.writeString(folder.resolve("enabled_plugins"), "[].\n");
       Files.writeString(folder.resolve("env.conf"), "");
+      if (cluster != null) {
+        cluster.giveCookie(folder);
+      }
       String seen = install.seen(folder);
       Map<String, String> map = new LinkedHashMap<>();
       map.put("HOME", seen);
       map.put("LANG", "C.UTF-8");
       map.put("LC_ALL", "C.UTF-8");
-      map.put("RABBITMQ_NODENAME", "floatvalve" + port + "@localhost");
+      map.put("RABBITMQ_NODENAME", name());
       map.put("RABBITMQ_NODE_PORT", Integer.toString(port));
       map.put("RABBITMQ_DIST_PORT", Integer.toString(ports.get(1)));
       map.put("RABBITMQ_MNESIA_BASE", seen + "/data");
@@ -470,7 +599,7 @@ public final class RabbitNode implements AutoCloseable {
       map.put("RABBITMQ_ENABLED_PLUGINS_FILE", seen + "/enabled_plugins");
       map.put("RABBITMQ_CONFIG_FILE", seen + "/rabbitmq.conf");
       map.put("RABBITMQ_CONF_ENV_FILE", seen + "/env.conf");
-      map.put("ERL_EPMD_PORT", Integer.toString(ports.get(2)));
+      map.put("ERL_EPMD_PORT", Integer.toString(cluster == null ? ports.get(2) : cluster.epmdPort));
       map.put("ERL_EPMD_ADDRESS", "127.0.0.1");
       map.put("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "-kernel inet_dist_use_interface {127,0,0,1}");
       settings = Map.copyOf(map);
@@ -483,10 +612,17 @@ public final class RabbitNode implements AutoCloseable {
     void launch() throws IOException {
       paused = false;
       beam = null;
-      Process epmd = run("epmd.out", List.of("epmd"));
-      processes.own(epmd.toHandle());
+      if (cluster == null) {
+        Process epmd = run("epmd.out", List.of("epmd"));
+        processes.own(epmd.toHandle());
+      }
       server = run("server.out", List.of(install.bin() + "/rabbitmq-server"));
       processes.own(server.toHandle());
+    }
+
+    /** Returns the name that Erlang knows the node by. */
+    String name() {
+      return "floatvalve" + port + "@localhost";
     }
 
     void ready() {
@@ -621,6 +757,9 @@ public final class RabbitNode implements AutoCloseable {
     String output() {
       StringBuilder text = new StringBuilder();
       for (Path file : List.of(folder.resolve("server.out"), folder.resolve("epmd.out"))) {
+        if (!Files.exists(file)) {
+          continue;
+        }
         try {
           text.append(Files.readString(file));
         } catch (IOException e) {
@@ -632,11 +771,10 @@ public final class RabbitNode implements AutoCloseable {
 
     void delete() {
       processes.forget();
-      try (Stream<Path> files = Files.walk(folder)) {
-        files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
-      } catch (IOException | UncheckedIOException e) {
-        // a folder left behind under target/ harms nobody
+      if (cluster != null) {
+        cluster.leave();
       }
+      deleteAll(folder);
     }
   }
 }
