@@ -8,6 +8,10 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -59,6 +63,7 @@ final class Soak {
   private final Console console;
   private final Random random;
   private final Book book;
+  private final Deque<Fault> drawn = new ArrayDeque<>();
   private final Map<String, Integer> made = new TreeMap<>();
   private final Map<String, String> notMade = new LinkedHashMap<>();
   private final long beganNanos = System.nanoTime();
@@ -148,7 +153,7 @@ final class Soak {
       if (over() || plan.faults().isEmpty()) {
         continue;
       }
-      Fault fault = plan.faults().get(random.nextInt(plan.faults().size()));
+      Fault fault = next();
       doing = fault.name();
       try {
         fault.act().on(this);
@@ -160,6 +165,16 @@ final class Soak {
       goesOn(fault.name());
       doing = "";
     }
+  }
+
+  /** Returns a fault at random, and none again before there were all. */
+  private Fault next() {
+    if (drawn.isEmpty()) {
+      List<Fault> all = new ArrayList<>(plan.faults());
+      Collections.shuffle(all, random);
+      drawn.addAll(all);
+    }
+    return drawn.remove();
   }
 
   private boolean over() {
