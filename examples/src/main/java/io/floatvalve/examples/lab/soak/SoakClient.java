@@ -56,7 +56,7 @@ final class SoakClient {
   private static final int MOST_OPEN = 4_000;
   private static final int MOST_BEHIND = 20_000;
   private static final int SETTLES_ITSELF_EVERY = 16;
-  private static final int PLANTED = 2_000;
+  private static final int PLANTED = 208;
   private static final Duration HEARTBEAT = Duration.ofSeconds(5);
   private static final Duration RETRY_DELAY = Duration.ofMillis(50);
   private static final Duration CLOSE = Duration.ofSeconds(20);
