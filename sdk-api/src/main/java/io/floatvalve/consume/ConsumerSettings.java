@@ -255,10 +255,10 @@ public final class ConsumerSettings {
 
   /**
    * Sets how long to wait before each retry: the first delay after the first failure, and so on;
-   * the last one for all further. With an order they hold up what comes after, and those
-   * of all attempts together must be well below the time for which the broker lets a message be
-   * unsettled: RabbitMQ ends the link after 30 minutes unless told otherwise. If they are longer an
-   * event says so when it is opened.
+   * the last one for all further. With an order they hold up what comes after, and those of all
+   * attempts together must be well below the time for which the broker lets a message be unsettled:
+   * RabbitMQ ends the link after 30 minutes unless told otherwise. If they are longer an event says
+   * so when it is opened.
    *
    * @param retryDelays from 1 to 16, ascending, each from 0 to 1 day; 200 ms, 1 s, 5 s and 30 s by
    *     default. RabbitMQ has a delay queue for each

@@ -68,8 +68,8 @@ public final class PermitPolicy {
   /**
    * Sets how many bytes of payload may wait, and as many again be held by handlers and those that
    * are to be handled next. A message that is larger is admitted alone. Before the first message
-   * came, each counts as 1 MiB where permits follow it (RabbitMQ, and adaptive ones anywhere): lower
-   * the budget where messages are much larger than that.
+   * came, each counts as 1 MiB where permits follow it (RabbitMQ, and adaptive ones anywhere):
+   * lower the budget where messages are much larger than that.
    *
    * @param maxBytes from 1 byte to 1 TiB; 32 MiB by default
    * @throws IllegalArgumentException if out of range

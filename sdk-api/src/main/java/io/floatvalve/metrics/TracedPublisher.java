@@ -1,7 +1,7 @@
 package io.floatvalve.metrics;
 
-import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.explain.Explanation;
+import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.publish.PublishOutcome;
@@ -11,6 +11,7 @@ import io.floatvalve.publish.PublishOutcome.Unknown;
 import io.floatvalve.publish.PublishSummary;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherStatus;
+import io.floatvalve.rate.Usage;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanBuilder;
 import io.opentelemetry.api.trace.SpanContext;
@@ -18,7 +19,6 @@ import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.context.Context;
 import java.time.Duration;
-import io.floatvalve.rate.Usage;
 import java.util.Iterator;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;

@@ -141,8 +141,7 @@ final class WindowedPublisher implements Publisher {
     this.queue = new SendQueue(settings.maxQueued(), settings.maxQueuedBytes());
     this.window = new InFlightWindow<>(settings.maxInFlight(), settings.maxInFlightBytes());
     QuotaPolicy quota = settings.quota();
-    this.used =
-        new QuotaWatch(who, Kind.PUBLISH, quota, System.nanoTime(), PublishSide.TICK_NANOS);
+    this.used = new QuotaWatch(who, Kind.PUBLISH, quota, System.nanoTime(), PublishSide.TICK_NANOS);
     this.gate = quota == null ? null : quota.pacer().gate();
     this.heldNanos = System.nanoTime() - PACED_NANOS;
     Duration every = settings.latencySummary();

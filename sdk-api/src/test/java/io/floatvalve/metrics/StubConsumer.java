@@ -1,12 +1,12 @@
 package io.floatvalve.metrics;
 
-import io.floatvalve.explain.Explanation;
-import io.floatvalve.rate.Usage;
 import io.floatvalve.consume.ConsumerStatus;
 import io.floatvalve.consume.Delivery;
 import io.floatvalve.consume.PullConsumer;
+import io.floatvalve.explain.Explanation;
 import io.floatvalve.latency.LatencyRecorder;
 import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

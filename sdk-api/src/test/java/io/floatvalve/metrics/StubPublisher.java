@@ -1,7 +1,6 @@
 package io.floatvalve.metrics;
 
 import io.floatvalve.explain.Explanation;
-import io.floatvalve.rate.Usage;
 import io.floatvalve.latency.LatencyRecorder;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.model.Message;
@@ -12,6 +11,7 @@ import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.PublishSummary;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherStatus;
+import io.floatvalve.rate.Usage;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;

@@ -132,7 +132,9 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     channel.addShutdownListener(this::shutDown); // calls at once if that has happened
   }
 
-  /** What a queue that is declared says of it, or what a broker does if nobody told it otherwise. */
+  /**
+   * What a queue that is declared says of it, or what a broker does if nobody told it otherwise.
+   */
   private static Duration longestHold(@Nullable Topology topology) {
     return topology != null && topology.arguments().get(TIMEOUT_ARGUMENT) instanceof Number millis
         ? Duration.ofMillis(millis.longValue())

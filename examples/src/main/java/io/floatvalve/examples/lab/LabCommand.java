@@ -15,8 +15,8 @@ import picocli.CommandLine.Command;
       ConfirmsLab.class,
       PermitsLab.class,
       CrashLab.class,
-        ExplainLab.class,
-        QuotaLab.class,
-        SizesLab.class
+      ExplainLab.class,
+      QuotaLab.class,
+      SizesLab.class
     })
 public final class LabCommand {}

@@ -8,6 +8,7 @@ import io.floatvalve.consume.Delivery;
 import io.floatvalve.event.Event;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
+import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.Ordering;
 import io.floatvalve.model.Settlement;
 import io.floatvalve.publish.PublishOutcome;
@@ -58,6 +59,7 @@ final class SoakClient {
   private static final int SETTLES_ITSELF_EVERY = 16;
   private static final int PLANTED = 208;
   private static final Duration HEARTBEAT = Duration.ofSeconds(5);
+  private static final Duration OPENING_LIMIT = Duration.ofSeconds(60);
   private static final Duration RETRY_DELAY = Duration.ofMillis(50);
   private static final Duration CLOSE = Duration.ofSeconds(20);
   private static final Duration THREADS_LIMIT = Duration.ofSeconds(15);
@@ -112,9 +114,9 @@ final class SoakClient {
   private void run() throws IOException {
     Set<Thread> before = threads();
     long heapBefore = heap();
-    Messaging messaging = messaging();
-    Publisher publisher = messaging.publisher(publishing());
-    Consumer consumer = messaging.consumer(consuming());
+    Opened opened = open();
+    Publisher publisher = opened.publisher();
+    Consumer consumer = opened.consumer();
     consumer.handle(this::handle);
     for (int turn = 0; turn < PUBLISHERS; turn++) {
       publishOnAThread(publisher, turn);
@@ -144,13 +146,42 @@ final class SoakClient {
     if (!ended) {
       Runtime.getRuntime().halt(3); // nobody is there any more
     }
-    messaging.close();
+    opened.messaging().close();
     say("closed " + stand(publisher, consumer));
     say("threads " + staying(before));
     say("heap " + heapBefore + " " + heap());
   }
 
   // -------------------------------------------------------------------------------- what it opens
+
+  /** What is open while a client lives. */
+  private record Opened(Messaging messaging, Publisher publisher, Consumer consumer) {}
+
+  /** Opens all, as often as it takes: a broker that was just broken may not answer in time. */
+  private Opened open() {
+    long deadline = System.nanoTime() + OPENING_LIMIT.toNanos();
+    while (true) {
+      try {
+        return openOnce();
+      } catch (MessagingException e) {
+        if (e.kind() != MessagingException.Kind.UNREACHABLE || System.nanoTime() > deadline) {
+          throw e;
+        }
+        say("event not open yet: " + e.getMessage());
+      }
+    }
+  }
+
+  private Opened openOnce() {
+    Messaging messaging = messaging();
+    try {
+      return new Opened(
+          messaging, messaging.publisher(publishing()), messaging.consumer(consuming()));
+    } catch (MessagingException e) {
+      messaging.close();
+      throw e;
+    }
+  }
 
   private boolean onPulsar() {
     return text("broker").equals("pulsar");
