@@ -45,8 +45,7 @@ final class Bench extends Experiments implements AutoCloseable {
 
   /** Begins messaging of its own; its events are kept. */
   Messaging messaging() {
-    events.clear();
-    return pulsar.messaging(events::add);
+    return pulsar.messaging(listener());
   }
 
   /** Returns the events of the last messaging of a type. */
@@ -54,7 +53,9 @@ final class Bench extends Experiments implements AutoCloseable {
     return events.stream().filter(type::isInstance).map(type::cast).toList();
   }
 
+  /** Returns what keeps the events of the next messaging, and forgets those of the last. */
   Consumer<Event> listener() {
+    events.clear();
     return events::add;
   }
 

@@ -90,7 +90,7 @@ final class DetectorRounds {
     FaultProxy proxy =
         scene == Scene.STALLS && bench.pulsar().isOwn() ? bench.pulsar().proxy() : null;
     try (Messaging messaging =
-            proxy == null ? bench.messaging() : bench.pulsar().messaging(proxy, cleared());
+            proxy == null ? bench.messaging() : bench.pulsar().messaging(proxy, bench.listener());
         Publisher publisher = messaging.publisher(settings(scene, topic))) {
       Random random = new Random(round);
       long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
@@ -110,12 +110,6 @@ final class DetectorRounds {
       if (proxy != null) {
         proxy.close();
       }
-    }
-  }
-
-  private java.util.function.Consumer<Event> cleared() {
-    try (Messaging unused = bench.messaging()) {
-      return bench.listener();
     }
   }
 

@@ -110,7 +110,7 @@ final class Neighbours {
                 .subscribe();
         Producer<byte[]> producer = Bench.plain(client, limited, Duration.ofSeconds(30));
         Steady source = new Steady(steady)) {
-      Bench.await(Duration.ofSeconds(20), () -> arrivals.count() > 50);
+      Bench.await(Duration.ofSeconds(20), () -> consumer.isConnected() && arrivals.count() > 50);
       long from = System.nanoTime();
       long to = from + TimeUnit.SECONDS.toNanos(seconds);
       List<CompletableFuture<?>> all = new ArrayList<>();
@@ -120,8 +120,7 @@ final class Neighbours {
         all.add(producer.sendAsync(new byte[Bench.BODY_BYTES]));
       }
       double silence = arrivals.longestSilence(from, to);
-      source.close();
-      consumer.close();
+      source.stop();
       Bench.failures(all);
       return silence;
     }
@@ -149,7 +148,7 @@ final class Neighbours {
         var unused = publisher.tryPublish(Message.of(new byte[Bench.BODY_BYTES]));
       }
       double silence = arrivals.longestSilence(from, to);
-      source.close();
+      source.stop();
       return silence;
     }
   }
@@ -188,6 +187,10 @@ final class Neighbours {
 
     @Override
     public void close() throws IOException {
+      stop();
+    }
+
+    void stop() throws IOException {
       ended = true;
       try {
         thread.join(5_000);
