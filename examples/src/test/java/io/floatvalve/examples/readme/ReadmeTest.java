@@ -31,6 +31,7 @@ class ReadmeTest {
     "docs/operations.md,   OperationsExample.java, health",
     "docs/operations.md,   OperationsExample.java, tracing",
     "docs/operations.md,   OperationsExample.java, views",
+    "docs/explain.md,      ExplainExample.java, explain",
     "docs/quotas.md,       QuotaExample.java, policy",
     "docs/quotas.md,       QuotaExample.java, peak",
     "docs/quotas.md,       QuotaExample.java, events",
