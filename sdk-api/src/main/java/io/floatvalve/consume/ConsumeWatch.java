@@ -7,6 +7,7 @@ import io.floatvalve.explain.ConsumerSnapshot.Here;
 import io.floatvalve.explain.ConsumerSnapshot.Limits;
 import io.floatvalve.explain.ConsumerSnapshot.Recent;
 import io.floatvalve.explain.ConsumerSnapshot.Since;
+import io.floatvalve.explain.Peaks;
 import io.floatvalve.explain.Throttle;
 import io.floatvalve.explain.Timing;
 import io.floatvalve.latency.LatencySnapshot;
@@ -186,6 +187,8 @@ final class ConsumeWatch {
       @Nullable Observation seen,
       long reopened,
       String lastLoss,
+      Throttle throttle,
+      @Nullable Peaks peaks,
       @Nullable BrokerView view) {
     Counts counts = of.counts(now);
     note(now, counts, by, seen);
@@ -230,8 +233,8 @@ final class ConsumeWatch {
         handlingEver,
         kept,
         Duration.ofNanos(of.longestPause(now)),
-        Throttle.NONE,
-        null,
+        throttle,
+        peaks,
         view);
   }
 

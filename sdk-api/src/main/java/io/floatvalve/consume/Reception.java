@@ -8,6 +8,8 @@ import io.floatvalve.explain.BrokerView;
 import io.floatvalve.explain.ConsumerSnapshot;
 import io.floatvalve.explain.ConsumerSnapshot.Held;
 import io.floatvalve.explain.Explanation;
+import io.floatvalve.explain.Peaks;
+import io.floatvalve.explain.Throttle;
 import io.floatvalve.flow.PermitLaw;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.latency.LatencySummary;
@@ -1532,9 +1534,14 @@ final class Reception {
     Incarnation by = current;
     Observation seen = by == null || by.isLost() ? null : by.link().observe();
     ConsumerSnapshot.State state;
+    Throttle throttle;
+    Peaks peaks;
     long times;
     lock.lock();
     try {
+      long now = System.nanoTime();
+      throttle = used.throttle(now);
+      peaks = used.peaks(now);
       state =
           switch (state(by)) {
             case IDLE -> ConsumerSnapshot.State.NOT_STARTED;
@@ -1570,6 +1577,8 @@ final class Reception {
             seen,
             times,
             lastLoss,
+            throttle,
+            peaks,
             view));
   }
 

@@ -1,6 +1,7 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.explain.BrokerView;
+import io.floatvalve.explain.Peaks;
 import io.floatvalve.explain.PublisherSnapshot;
 import io.floatvalve.explain.PublisherSnapshot.Here;
 import io.floatvalve.explain.PublisherSnapshot.Recent;
@@ -115,6 +116,8 @@ final class PublishWatch {
       Here here,
       Duration blocked,
       long longestPause,
+      Throttle throttle,
+      @Nullable Peaks peaks,
       @Nullable BrokerView view) {
     note(counts);
     long now = counts.nanos;
@@ -146,8 +149,8 @@ final class PublishWatch {
             Timing.of(late, "queued-sent")),
         Timing.of(ever, "sent-confirmed"),
         Duration.ofNanos(longestPause),
-        Throttle.NONE,
-        null,
+        throttle,
+        peaks,
         view);
   }
 

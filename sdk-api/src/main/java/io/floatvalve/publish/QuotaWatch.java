@@ -1,6 +1,8 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.Peaks;
+import io.floatvalve.explain.Throttle;
 import io.floatvalve.rate.BrokersWord;
 import io.floatvalve.rate.PeakSecond;
 import io.floatvalve.rate.Quota;
@@ -31,6 +33,7 @@ public final class QuotaWatch {
   private static final long LOOK_NANOS = SECOND / 10;
   private static final long WARN_AGAIN_NANOS = 60 * SECOND;
   private static final long WARN_AFTER_NANOS = 5 * SECOND;
+  private static final long SAID_NANOS = 10 * SECOND;
 
   private final String who;
   private final Kind kind;
@@ -55,6 +58,8 @@ public final class QuotaWatch {
   private long strippedTold;
   private long strippedToldNanos;
   private @Nullable String word; // of the broker's, not told yet
+  private String said = ""; // the last of them
+  private long saidNanos;
   private long wordToldNanos;
 
   /**
@@ -126,6 +131,35 @@ public final class QuotaWatch {
   }
 
   /**
+   * Returns what is to be explained of the broker's holding us back: what it said of late, or what
+   * is likely. A mere suspicion is an event and no more, for load may look the same.
+   */
+  public Throttle throttle(long nowNanos) {
+    if (!said.isEmpty() && nowNanos - saidNanos < SAID_NANOS) {
+      return new Throttle(Throttle.Level.CONFIRMED, said);
+    }
+    Evidence seen = detector.evidence();
+    return seen.verdict() == Verdict.LIKELY
+        ? new Throttle(Throttle.Level.LIKELY, verdict(seen).what())
+        : Throttle.NONE;
+  }
+
+  /** Returns the busiest second beside the quota that it comes closest to; null without quotas. */
+  public @Nullable Peaks peaks(long nowNanos) {
+    PeakSecond.Reading count = messages.reading(nowNanos);
+    PeakSecond.Reading size = bytes.reading(nowNanos);
+    boolean ofBytes = size.peakOfQuota() > count.peakOfQuota() || Double.isInfinite(count.quota());
+    PeakSecond.Reading nearest = ofBytes ? size : count;
+    return Double.isInfinite(nearest.quota())
+        ? null
+        : new Peaks(
+            (kind == Kind.CONSUME ? "consume, " : "publish, ") + (ofBytes ? "bytes" : "messages"),
+            nearest.peak(),
+            nearest.average(),
+            nearest.quota());
+  }
+
+  /**
    * Lets a moment pass; see {@link ThrottleDetector#tick}.
    *
    * @return what is to be told, once the lock is free; mostly nothing
@@ -154,9 +188,11 @@ public final class QuotaWatch {
       strippedTold = stripped;
       strippedToldNanos = nowNanos;
     }
-    String said = word;
-    if (said != null && nowNanos - wordToldNanos >= SECOND) {
-      told.add(new Event.ThrottlingConfirmed(Instant.now(), who, said));
+    String heard = word;
+    if (heard != null && nowNanos - wordToldNanos >= SECOND) {
+      told.add(new Event.ThrottlingConfirmed(Instant.now(), who, heard));
+      said = heard;
+      saidNanos = nowNanos;
       word = null;
       wordToldNanos = nowNanos;
     }

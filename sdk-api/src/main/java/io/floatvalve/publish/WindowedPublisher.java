@@ -3,8 +3,10 @@ package io.floatvalve.publish;
 import io.floatvalve.event.Event;
 import io.floatvalve.explain.BrokerView;
 import io.floatvalve.explain.Explanation;
+import io.floatvalve.explain.Peaks;
 import io.floatvalve.explain.PublisherSnapshot;
 import io.floatvalve.explain.PublisherSnapshot.Here;
+import io.floatvalve.explain.Throttle;
 import io.floatvalve.latency.LatencySnapshot;
 import io.floatvalve.latency.LatencySummary;
 import io.floatvalve.model.Address;
@@ -1660,9 +1662,13 @@ final class WindowedPublisher implements Publisher {
     Here here;
     Duration blocked;
     PublishWatch.Counts counts;
+    Throttle throttle;
+    Peaks peaks;
     lock.lock();
     try {
       counts = counted(now);
+      throttle = used.throttle(now);
+      peaks = used.peaks(now);
       Pending oldest = window.get(window.oldest());
       Incarnation at = current;
       state =
@@ -1707,6 +1713,8 @@ final class WindowedPublisher implements Publisher {
             here,
             blocked,
             side.longestPause(now),
+            throttle,
+            peaks,
             view));
   }
 

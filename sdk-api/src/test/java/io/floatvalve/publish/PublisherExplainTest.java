@@ -8,6 +8,8 @@ import io.floatvalve.explain.Explanation;
 import io.floatvalve.explain.Finding;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
+import io.floatvalve.rate.Quota;
+import io.floatvalve.rate.QuotaPolicy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
@@ -97,6 +99,41 @@ final class PublisherExplainTest {
 
     assertThat(silent.explain().findings().get(0)).isInstanceOf(Finding.BrokerSilent.class);
     assertThat(waiting.explain().findings().get(0)).isInstanceOf(Finding.WindowWaitingOnOne.class);
+  }
+
+  @Test
+  void limitThatTheBrokerSpeaksOf_isExplained() throws Exception {
+    Publisher publisher = side.open(settings);
+    FakeBroker.Link link = broker.nextLink();
+    publish(publisher, 1);
+    await().atMost(LONG).until(() -> link.all.size() == 1);
+
+    link.listener.nacked(1, false, "denied for too many requests");
+
+    await().atMost(LONG).until(() -> !publisher.explain().isHealthy());
+    assertThat(publisher.explain().findings().get(0))
+        .isInstanceOf(Finding.ThrottledPublish.class)
+        .asString()
+        .contains("denied for too many requests");
+  }
+
+  @Test
+  void quotaThatIsNearlyUsedUp_isExplained() throws Exception {
+    QuotaPolicy policy =
+        QuotaPolicy.none()
+            .withHeadroom(1)
+            .withPublish(QuotaPolicy.Scope.CLUSTER, Quota.messagesPerSecond(50));
+    Publisher publisher = side.open(settings.withQuota(policy));
+    FakeBroker.Link link = broker.nextLink();
+    link.answer = sequence -> link.listener.confirmed(sequence, false, null);
+    publish(publisher, 60);
+
+    await()
+        .atMost(LONG)
+        .untilAsserted(
+            () ->
+                assertThat(publisher.explain().findings())
+                    .anyMatch(Finding.QuotaNear.class::isInstance));
   }
 
   @Test
