@@ -34,6 +34,8 @@ final class PulsarScene extends Scene {
   static PulsarScene open(PulsarAtHand pulsar, String fault) {
     String topic = "persistent://" + NAMESPACE + "/" + pulsar.topic(fault);
     pulsar.rest().createTopic(topic);
+    // Without a subscription the broker drops whole ledgers that are closed, as unloading does.
+    pulsar.rest().createSubscription(topic, "keeps");
     return new PulsarScene(pulsar, topic, pulsar.proxy());
   }
 
