@@ -276,11 +276,7 @@ final class ConsumerRules {
             : s.throttle().evidence();
     return Optional.of(
         new Finding.ThrottledDispatch(
-            confirmed
-                ? Certainty.CERTAIN
-                : s.throttle().level() == Throttle.Level.LIKELY
-                    ? Certainty.LIKELY
-                    : Certainty.POSSIBLE,
+            s.throttle().certainty(confirmed),
             evidence,
             s.here().outstanding(),
             s.recent().age().p50()));

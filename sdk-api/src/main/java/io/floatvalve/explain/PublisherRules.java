@@ -136,11 +136,7 @@ final class PublisherRules {
             : s.throttle().evidence();
     return Optional.of(
         new Finding.ThrottledPublish(
-            confirmed
-                ? Certainty.CERTAIN
-                : s.throttle().level() == Throttle.Level.LIKELY
-                    ? Certainty.LIKELY
-                    : Certainty.POSSIBLE,
+            s.throttle().certainty(confirmed),
             evidence,
             perSecond(s),
             s.here().queued(),

@@ -21,4 +21,16 @@ public record Throttle(Level level, String evidence) {
     /** The broker said so. */
     CONFIRMED
   }
+
+  /**
+   * Returns how sure a finding is that rests on this.
+   *
+   * @param confirmed whether the broker said so, here or by its counters
+   */
+  Certainty certainty(boolean confirmed) {
+    if (confirmed) {
+      return Certainty.CERTAIN;
+    }
+    return level == Level.LIKELY ? Certainty.LIKELY : Certainty.POSSIBLE;
+  }
 }
