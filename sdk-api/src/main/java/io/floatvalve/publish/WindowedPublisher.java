@@ -1371,6 +1371,7 @@ final class WindowedPublisher implements Publisher {
     String detail = "";
     Event change;
     List<Event> told;
+    PublishWatch.Counts counts;
     boolean wake;
     lock.lock();
     try {
@@ -1409,6 +1410,7 @@ final class WindowedPublisher implements Publisher {
       boolean wanting =
           used.detector().isWanting(queue.first() != null, window.size(), oldestNanos);
       told = used.tick(now, at != null && life.sends(), wanting);
+      counts = counted(now);
       wake = takeTurn();
     } finally {
       release();
@@ -1422,7 +1424,7 @@ final class WindowedPublisher implements Publisher {
     if (change != null) {
       side.tell(change);
     }
-    Duration stalled = stalls.tick(counts(now), side.longestPause(now));
+    Duration stalled = stalls.tick(counts, side.longestPause(now));
     if (!stalled.isZero()) {
       side.tell(new Event.Stalled(Instant.now(), who, stalled, explain().text()));
     }
@@ -1716,15 +1718,6 @@ final class WindowedPublisher implements Publisher {
             throttle,
             peaks,
             view));
-  }
-
-  private PublishWatch.Counts counts(long now) {
-    lock.lock();
-    try {
-      return counted(now);
-    } finally {
-      release();
-    }
   }
 
   private PublishWatch.Counts counted(long now) { // holds the lock
