@@ -17,7 +17,13 @@ package io.floatvalve.flow;
  *       faster, would raise the number for ever. The new number is what handlers do in 50 ms (rate
  *       of service × time, Little's law), but at least twice and at most 16 times the old one: the
  *       first bound finds a long round trip, the second mistrusts one short sample.
- *   <li><b>Only where it pays</b>: the share of their time that handlers stood idle must be more
+ *   <li><b>Beyond 4 ms of work it must have paid</b>: less is nothing that a sibling or the heap
+ *       would feel. Handlers also find nothing where the broker or the machine can do no more, and
+ *       no number of permits helps that. So the growth before must have raised the rate by half of
+ *       what it could at best; then the next one, to twice the number, is on trial for as long as a
+ *       slow broker needs to hear of it, and is taken back if it did not pay. After that nothing is
+ *       tried for half a minute, unless the rate falls to half: then things have changed.
+ *   <li><b>Only where it can pay</b>: the share of their time that handlers stood idle must be more
  *       than what the permits are of half a second of work. Where they are a hundredth of that, a
  *       hundredth of idle time is worth more of them; many slow handlers that end at the same time
  *       find nothing each time, lose next to nothing by it, and would hoard.
@@ -42,6 +48,14 @@ final class AdaptivePermits implements PermitLaw {
   private static final int START = 4;
   private static final double AHEAD_SECONDS = 0.05;
   private static final double LONGEST_SECONDS = 0.5;
+  private static final double FREE_SECONDS = 0.004;
+  private static final int ROUNDS = 4;
+  private static final long LEAST_TRIAL_NANOS = 50_000_000L;
+  private static final long LONGEST_TRIAL_NANOS = 1_500_000_000L;
+  private static final long AGAIN_NANOS = 30_000_000_000L;
+  private static final double PART_OF_BEST = 0.5;
+  private static final double LEAST_GAIN = 0.1;
+  private static final double NEARLY_ALL_BUSY = 0.7;
   private static final long EVIDENCE_NANOS = 500_000_000L;
   private static final double RATE_FALL = 0.3;
   private static final long NEVER = Long.MIN_VALUE / 2;
@@ -54,6 +68,12 @@ final class AdaptivePermits implements PermitLaw {
   private long takenAtChange;
   private long nanosAtChange;
   private long busyAtChange;
+  private int triedFrom; // what there were before the growth that has to show its worth, or 0
+  private double rateBefore; // taken a nanosecond, with those
+  private double busyBefore; // the share of their time that handlers were busy, with those
+  private long nanosAtTrial;
+  private double refusedRate; // where a growth did not pay, or 0
+  private long nanosAtRefusal;
   private int putAside; // what holds again after handlers were stuck, or 0
   private long takenAtStuck = NEVER;
   private long takenNow;
@@ -108,27 +128,90 @@ final class AdaptivePermits implements PermitLaw {
     if (taken != unsettled && since < Math.min(2 * handlerNanos, EVIDENCE_NANOS / 2.0)) {
       return permits; // handlers that all began at once all end at once: that is no idleness
     }
+    boolean known = taken != unsettled; // how fast handlers are
+    double free = known ? free(handlerNanos) : policy.most();
+    if (permits >= free && !isLong(since, taken - takenAtChange)) {
+      return permits; // too short to tell a rate by
+    }
     if (since <= EVIDENCE_NANOS && pays(since, busyNanos - busyAtChange, handlerNanos)) {
-      double wanted = 2.0 * permits;
-      if (taken == unsettled) {
-        wanted = Math.min(wanted, workers - unsettled);
-      } else {
-        double ahead = served(AHEAD_SECONDS, handlerNanos);
-        wanted = Math.max(wanted, Math.min(16.0 * permits, ahead));
-        wanted = Math.min(wanted, longest(handlerNanos));
+      double rate = (taken - takenAtChange) / (double) Math.max(1, since);
+      if (permits < free || mayTry(nanos, rate, free)) {
+        double wanted = 2.0 * permits;
+        if (!known) {
+          wanted = Math.min(wanted, workers - unsettled);
+        } else {
+          double ahead = Math.min(16.0 * permits, served(AHEAD_SECONDS, handlerNanos));
+          wanted = permits < free ? Math.min(free, Math.max(wanted, ahead)) : wanted;
+          wanted = Math.min(wanted, longest(handlerNanos));
+        }
+        growTo(bounded(wanted), nanos, rate, busyShare(since, busyNanos - busyAtChange));
       }
-      permits = Math.max(permits, bounded(wanted));
     }
     evidenceFrom(nanos, taken, busyNanos);
     return permits;
+  }
+
+  private void growTo(int wanted, long nanos, double rate, double busy) {
+    if (wanted > permits) {
+      if (triedFrom == 0) { // else it is one growth in several steps
+        triedFrom = permits;
+        rateBefore = rate;
+        busyBefore = busy;
+      }
+      nanosAtTrial = nanos;
+      permits = wanted;
+    }
+  }
+
+  /** Whether permits came round some times: a rate by less says where the time began and ended. */
+  private boolean isLong(long nanos, long taken) {
+    return nanos >= LEAST_TRIAL_NANOS
+        && (taken >= ROUNDS * (long) permits || nanos >= EVIDENCE_NANOS / 2);
+  }
+
+  /** Whether there may be more than what is free, at this rate; takes back what did not pay. */
+  private boolean mayTry(long nanos, double rate, double free) {
+    if (triedFrom > 0) {
+      if (rate < rateBefore * (1 + worthwhile())) {
+        if (nanos - nanosAtTrial >= LONGEST_TRIAL_NANOS) {
+          if (triedFrom >= free) {
+            permits = triedFrom;
+          }
+          triedFrom = 0;
+          refusedRate = rate;
+          nanosAtRefusal = nanos;
+        }
+        return false;
+      }
+      triedFrom = 0;
+      refusedRate = 0;
+    }
+    if (rate < refusedRate / 2) {
+      refusedRate = 0; // things have changed, in the middle of this time: the next one tells
+      return false;
+    }
+    return refusedRate == 0 || nanos - nanosAtRefusal >= AGAIN_NANOS;
+  }
+
+  /** Returns by which part of what it was the rate must have risen since the last growth. */
+  private double worthwhile() {
+    double best = (permits + workers) / (double) (triedFrom + workers);
+    if (busyBefore > NEARLY_ALL_BUSY) {
+      best = Math.min(best, 1 / busyBefore);
+    }
+    return Math.max(LEAST_GAIN, PART_OF_BEST * (best - 1));
   }
 
   private boolean pays(long nanos, long busyNanos, double handlerNanos) {
     if (nanos <= 0 || !(handlerNanos > 0)) {
       return true; // nothing is known that speaks against it
     }
-    double idle = 1 - busyNanos / ((double) nanos * workers);
+    double idle = 1 - busyShare(nanos, busyNanos);
     return idle > permits / served(LONGEST_SECONDS, handlerNanos);
+  }
+
+  private double busyShare(long nanos, long busyNanos) {
+    return busyNanos / ((double) Math.max(1, nanos) * workers);
   }
 
   @Override
@@ -161,6 +244,7 @@ final class AdaptivePermits implements PermitLaw {
   private int shrinkTo(int wanted, Seen seen) {
     if (wanted < permits) {
       permits = wanted;
+      triedFrom = 0;
       // What came before tells nothing of fewer permits.
       evidenceFrom(seen.nanos(), seen.taken(), seen.busyNanos());
     }
@@ -172,6 +256,8 @@ final class AdaptivePermits implements PermitLaw {
     permits = policy.least();
     perSecond = 0;
     putAside = 0;
+    triedFrom = 0;
+    refusedRate = 0;
     return permits;
   }
 
@@ -191,6 +277,12 @@ final class AdaptivePermits implements PermitLaw {
     nanosAtChange = nanos;
     takenAtChange = taken;
     busyAtChange = busyNanos;
+  }
+
+  /** Returns the number that needs no proof of its worth. */
+  private double free(double handlerNanos) {
+    double served = served(FREE_SECONDS, handlerNanos);
+    return served > 0 ? Math.max(START, Math.ceil(served)) : policy.most();
   }
 
   private double longest(double handlerNanos) {

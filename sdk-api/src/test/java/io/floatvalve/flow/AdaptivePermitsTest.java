@@ -50,9 +50,11 @@ final class AdaptivePermitsTest {
 
   @Test
   void runningEmpty_growsToWhatHandlersDoAhead_atMostSixteenfold() {
-    assertThat(ranEmpty(law(1), TICK, 4, 5_000_000)).isEqualTo(10);
+    assertThat(ranEmpty(law(1), TICK, 4, 50_000)).isEqualTo(64);
     assertThat(ranEmpty(law(1), TICK, 4, 1_000)).isEqualTo(64);
-    assertThat(ranEmpty(law(2), TICK, 4, 5_000_000)).isEqualTo(20);
+    assertThat(ranEmpty(law(10), TICK, 4, 2_000_000)).isEqualTo(20); // which is free
+    assertThat(ranEmpty(law(1), TICK, 15, 5_000_000)).isEqualTo(4); // tells no rate yet
+    assertThat(ranEmpty(law(1), TICK, 16, 5_000_000)).isEqualTo(8); // on trial
   }
 
   @ParameterizedTest
@@ -233,7 +235,7 @@ final class AdaptivePermitsTest {
 
     assertThat(law.ranEmpty(100_000_000, 32, 8, 16 * 98_000_000L, 50_000_000)).isEqualTo(4);
     assertThat(law.ranEmpty(200_000_000, 64, 8, 16 * (98 + 90) * 1_000_000L, 50_000_000))
-        .isEqualTo(16);
+        .isEqualTo(8);
   }
 
   @Test
@@ -241,7 +243,7 @@ final class AdaptivePermitsTest {
     AdaptivePermits law = law(16); // those that began at once end at once, and wait at once
 
     assertThat(law.ranEmpty(99_000_000, 32, 8, 0, 50_000_000)).isEqualTo(4);
-    assertThat(law.ranEmpty(100_000_000, 32, 8, 0, 50_000_000)).isEqualTo(16);
+    assertThat(law.ranEmpty(100_000_000, 32, 8, 0, 50_000_000)).isEqualTo(8);
   }
 
   @Test
@@ -366,10 +368,71 @@ final class AdaptivePermitsTest {
     assertThat(simulation.done - before).isGreaterThan(95_000);
   }
 
+  @Test
+  void simulation_brokerThatCanDoNoMore_isNotAskedForMore() {
+    Simulation simulation = new Simulation(16, 1_000_000);
+    simulation.handlerNanos = 1_000_000;
+    simulation.brokerNanos = 80_000; // 12,500/s, where handlers could do 16,000/s
+
+    simulation.run(20_000_000_000L);
+
+    assertThat(simulation.mostPermits).isEqualTo(128); // tried once
+    assertThat(simulation.law.permits()).isEqualTo(64); // 4 ms of work
+    assertThat(simulation.done).isGreaterThan(20 * 11_500);
+  }
+
+  @Test
+  void simulation_growthThatDidNotPay_isTakenBack() {
+    Simulation simulation = new Simulation(16, 1_000_000);
+    simulation.handlerNanos = 50_000_000;
+    simulation.brokerNanos = 5_000_000; // 200/s, where handlers could do 320/s
+
+    simulation.run(10_000_000_000L);
+
+    assertThat(simulation.mostPermits).isEqualTo(8);
+    assertThat(simulation.law.permits()).isEqualTo(4);
+  }
+
+  @Test
+  void simulation_growthThatDidNotPay_isTriedAgainWhenThingsHaveChanged() {
+    Simulation simulation = new Simulation(16, 1_000_000);
+    simulation.handlerNanos = 1_000_000;
+    simulation.brokerNanos = 80_000;
+    simulation.run(5_000_000_000L);
+    assertThat(simulation.law.permits()).isEqualTo(64);
+
+    simulation.brokerNanos = 0;
+    simulation.halfTrip = 20_000_000; // farther away: the rate falls
+    simulation.run(5_000_000_000L);
+    long before = simulation.done;
+    simulation.run(5_000_000_000L);
+
+    assertThat(simulation.done - before).isGreaterThan(5 * 14_000);
+  }
+
+  @Test
+  void simulation_linkThatChangesTwiceASecond_getsThereToo() {
+    Simulation simulation = new Simulation(16, 20_000_000);
+    simulation.handlerNanos = 1_000_000;
+    simulation.linkEveryNanos = 500_000_000;
+    simulation.run(5_000_000_000L);
+
+    long before = simulation.done;
+    simulation.run(5_000_000_000L);
+
+    assertThat(simulation.done - before).isGreaterThan(5 * 14_000);
+  }
+
   /** A broker with an endless backlog that is half a round trip away; events in time order. */
   private static final class Simulation {
     private final AdaptivePermits law;
-    private final long halfTrip;
+    private long halfTrip;
+    private long brokerNanos; // a message
+    private long brokerFree;
+    private long linkEveryNanos; // how often the link can be told of another number; 0 for always
+    private long nextLink;
+    private int linkPermits;
+    private int mostPermits;
     private final PriorityQueue<long[]> arrivals =
         new PriorityQueue<>((a, b) -> Long.compare(a[0], b[0]));
     private final ArrayDeque<Long> queue = new ArrayDeque<>();
@@ -397,10 +460,22 @@ final class AdaptivePermitsTest {
 
     /** Flow is sent when half of the window was taken, as the client does. */
     private void grant() {
-      int missing = law.permits() - granted;
-      if (missing > 0 && (missing * 2 >= law.permits() || queue.isEmpty())) {
-        granted += missing;
+      if (now >= nextLink && linkPermits != law.permits()) {
+        linkPermits = law.permits();
+        nextLink = now + linkEveryNanos;
+      }
+      mostPermits = Math.max(mostPermits, linkPermits);
+      int missing = linkPermits - granted;
+      if (missing <= 0 || (missing * 2 < linkPermits && !queue.isEmpty())) {
+        return;
+      }
+      granted += missing;
+      if (brokerNanos == 0) {
         arrivals.add(new long[] {now + 2 * halfTrip + 20_000, missing});
+      }
+      for (int i = 0; brokerNanos > 0 && i < missing; i++) {
+        brokerFree = Math.max(brokerFree, now + halfTrip) + brokerNanos;
+        arrivals.add(new long[] {brokerFree + halfTrip, 1});
       }
     }
 
