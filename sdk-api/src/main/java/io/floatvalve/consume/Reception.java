@@ -229,6 +229,7 @@ final class Reception {
     lock.lock();
     try {
       current = first;
+      law.heardAfter(first.link().traits().resizeEvery().toNanos());
     } finally {
       lock.unlock();
     }
@@ -408,6 +409,7 @@ final class Reception {
       late = closed;
       if (!late) {
         current = next;
+        law.heardAfter(next.link().traits().resizeEvery().toNanos());
         reopened++;
       }
     } finally {

@@ -72,6 +72,7 @@ final class AdaptivePermits implements PermitLaw {
   private double rateBefore; // taken a nanosecond, with those
   private double busyBefore; // the share of their time that handlers were busy, with those
   private long nanosAtTrial;
+  private long heardNanos; // so long until a broker hears of another number
   private double refusedRate; // where a growth did not pay, or 0
   private long nanosAtRefusal;
   private int putAside; // what holds again after handlers were stuck, or 0
@@ -102,6 +103,11 @@ final class AdaptivePermits implements PermitLaw {
   @Override
   public void taken(int bytes) {
     size.saw(bytes);
+  }
+
+  @Override
+  public void heardAfter(long nanos) {
+    heardNanos = nanos;
   }
 
   @Override
@@ -172,6 +178,9 @@ final class AdaptivePermits implements PermitLaw {
   /** Whether there may be more than what is free, at this rate; takes back what did not pay. */
   private boolean mayTry(long nanos, double rate, double free) {
     if (triedFrom > 0) {
+      if (nanosAtChange - nanosAtTrial < heardNanos) {
+        return false; // this rate is in part due to the number before
+      }
       if (rate < rateBefore * (1 + worthwhile())) {
         if (nanos - nanosAtTrial >= LONGEST_TRIAL_NANOS) {
           if (triedFrom >= free) {

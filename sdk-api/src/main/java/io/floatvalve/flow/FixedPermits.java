@@ -27,6 +27,11 @@ final class FixedPermits implements PermitLaw {
   }
 
   @Override
+  public void heardAfter(long nanos) {
+    // Nothing here changes by what is seen.
+  }
+
+  @Override
   public int ranEmpty(long nanos, long taken, int unsettled, long busyNanos, double handlerNanos) {
     return permits;
   }

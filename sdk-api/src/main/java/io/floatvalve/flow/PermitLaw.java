@@ -20,6 +20,14 @@ public sealed interface PermitLaw permits AdaptivePermits, FixedPermits {
   void taken(int bytes);
 
   /**
+   * Learns how long it can take until a broker hears of another number: what is seen before that
+   * is due to the number before.
+   *
+   * @param nanos 0 or more
+   */
+  void heardAfter(long nanos);
+
+  /**
    * Learns that a handler wanted a message and none was waiting.
    *
    * @param nanos now, by any clock that only goes on

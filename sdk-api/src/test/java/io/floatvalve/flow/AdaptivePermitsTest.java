@@ -382,6 +382,19 @@ final class AdaptivePermitsTest {
   }
 
   @Test
+  void simulation_linkThatChangesTwiceASecond_isNoProof() {
+    Simulation simulation = new Simulation(16, 1_000_000);
+    simulation.handlerNanos = 1_000_000;
+    simulation.brokerNanos = 80_000;
+    simulation.hearsEvery(500_000_000);
+
+    simulation.run(20_000_000_000L);
+
+    assertThat(simulation.mostPermits).isLessThanOrEqualTo(128);
+    assertThat(simulation.law.permits()).isEqualTo(64);
+  }
+
+  @Test
   void simulation_growthThatDidNotPay_isTakenBack() {
     Simulation simulation = new Simulation(16, 1_000_000);
     simulation.handlerNanos = 50_000_000;
@@ -414,7 +427,7 @@ final class AdaptivePermitsTest {
   void simulation_linkThatChangesTwiceASecond_getsThereToo() {
     Simulation simulation = new Simulation(16, 20_000_000);
     simulation.handlerNanos = 1_000_000;
-    simulation.linkEveryNanos = 500_000_000;
+    simulation.hearsEvery(500_000_000);
     simulation.run(5_000_000_000L);
 
     long before = simulation.done;
@@ -485,6 +498,11 @@ final class AdaptivePermitsTest {
 
     private long busyNanos() {
       return begun - freeAt.stream().mapToLong(each -> Math.max(0, each - now)).sum();
+    }
+
+    private void hearsEvery(long nanos) {
+      linkEveryNanos = nanos;
+      law.heardAfter(nanos);
     }
 
     private void stall(long nanos) {
