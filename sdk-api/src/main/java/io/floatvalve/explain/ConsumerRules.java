@@ -325,7 +325,10 @@ final class ConsumerRules {
 
   private static Optional<Finding> starvedBySiblings(ConsumerSnapshot s) {
     BrokerView view = s.view();
-    if (view == null || !looksIdle(s, QUIET) || view.undelivered().orElse(1) > 0) {
+    if (view == null
+        || !looksIdle(s, QUIET)
+        || mayStandBy(view)
+        || view.undelivered().orElse(1) > 0) {
       return Optional.empty();
     }
     Member most = null;
@@ -343,6 +346,7 @@ final class ConsumerRules {
                 Certainty.CERTAIN,
                 most.name(),
                 most.unacked().orElse(0),
+                most.permits(),
                 view.backlog().orElse(0),
                 s.here().outstanding(),
                 s.since().arrived()));
@@ -355,6 +359,7 @@ final class ConsumerRules {
         || s.here().outstanding() <= 0
         || !looksIdle(s, SILENT)
         || isBlocked(s)
+        || mayStandBy(view)
         || view.drainingKeys().orElse(0) > 0
         || view.dispatchThrottled().orElse(0) > 0) {
       return Optional.empty();
@@ -457,6 +462,11 @@ final class ConsumerRules {
         && s.here().inHandlers() == 0
         && awake(s, s.since().arrived(), silence)
         && awake(s, s.since().opened(), silence);
+  }
+
+  /** Returns whether all may go to another consumer, as was asked for. */
+  private static boolean mayStandBy(BrokerView view) {
+    return view.spread() == Spread.ONE && view.consumers().size() > 1;
   }
 
   private static boolean isBlocked(ConsumerSnapshot s) {

@@ -263,6 +263,26 @@ final class ConsumerRulesTest {
             },
             "held-by-broker"),
         row(
+            "stands by while another has its turn",
+            d -> {
+              d.idle(S4);
+              d.view =
+                  view()
+                      .withSpread(BrokerView.Spread.ONE)
+                      .withBacklog(9, 0)
+                      .withConsumers(List.of(own(60, 0, false), sibling(0)));
+            }),
+        row(
+            "stands by while another has it all",
+            d -> {
+              d.idle(S4);
+              d.view =
+                  view()
+                      .withSpread(BrokerView.Spread.ONE)
+                      .withBacklog(800, 800)
+                      .withConsumers(List.of(own(60, 0, false), sibling(800)));
+            }),
+        row(
             "held for a moment",
             d -> {
               d.idle(millis(1_900));

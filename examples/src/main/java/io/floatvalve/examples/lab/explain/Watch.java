@@ -65,6 +65,12 @@ final class Watch {
     text = look(explain).text();
   }
 
+  /** The scene could not be staged: then it found what is no finding. */
+  void failed(Exception why) {
+    first = "not staged";
+    text = why.toString();
+  }
+
   private Explanation look(Supplier<Explanation> explain) {
     long began = System.nanoTime();
     Explanation now = explain.get();
@@ -81,6 +87,11 @@ final class Watch {
   /** Returns whether something was found before anything was wrong. */
   boolean isFalseAlarm() {
     return !early.isEmpty();
+  }
+
+  /** Returns how often an explanation was looked at. */
+  int looks() {
+    return looks;
   }
 
   double seconds() {
