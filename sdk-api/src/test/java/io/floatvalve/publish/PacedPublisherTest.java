@@ -122,6 +122,7 @@ final class PacedPublisherTest {
 
     assertThat(outcome(first).verdict()).isEqualTo(Verdict.CONFIRMED);
     assertThat(outcome(second).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(publisher.usage().held()).isGreaterThan(Duration.ofMillis(500));
   }
 
   @ParameterizedTest

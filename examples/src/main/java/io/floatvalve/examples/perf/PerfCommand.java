@@ -153,7 +153,7 @@ public final class PerfCommand implements Callable<Integer> {
         String prefix = one ? "" : load.name() + ".";
         LoadResult result =
             new LoadRun(target, load, console, findings, prefix)
-                .run(folder(one, i), endpoint == null ? null : endpoint.metrics());
+                .run(folder(one, i), endpoint);
         results.add(result);
         result.figuresTo(findings, one ? "" : "load_" + (i + 1) + "_");
         if (stop.asked()) {
