@@ -52,8 +52,7 @@ public class WatchedPublisherBenchmark {
       answers += 2_000;
       told +=
           watch
-              .tick(
-                  new PublishWatch.Counts(now, answers, 0, 0, 0, answers, false, true, 0), 0)
+              .tick(new PublishWatch.Counts(now, answers, 0, 0, 0, answers, false, true, 0), 0)
               .toNanos();
     }
     return told;

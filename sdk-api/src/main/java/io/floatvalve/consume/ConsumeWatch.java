@@ -107,8 +107,7 @@ final class ConsumeWatch {
     if (samples.isDue(now)) {
       Sample newest = samples.newest();
       boolean same = counts.taken == newest.counts.taken && counts.settled == newest.counts.settled;
-      samples.add(
-          now, new Sample(counts, arrived, broken, same ? newest.latencies : of.watched()));
+      samples.add(now, new Sample(counts, arrived, broken, same ? newest.latencies : of.watched()));
     }
     if (!running) {
       long unused = standstill.at(now, 0, false);
@@ -170,6 +169,7 @@ final class ConsumeWatch {
     note(now, counts, by, seen);
     LatencySnapshot ever = of.watched();
     Sample base = samples.base(now).counted();
+    Counts oldest = samples.oldest().counted().counts;
     LatencySnapshot late = ever.since(base.latencies);
     Timing handlingEver = Timing.of(ever, "started-handled");
     Duration held = ConsumerSnapshot.heldLimit(handlingEver, limits.handlerWarning());
@@ -200,8 +200,10 @@ final class ConsumeWatch {
             counts.copiesFailed - base.counts.copiesFailed,
             Math.max(0, broken - base.broken),
             counts.keyless - base.counts.keyless,
-            Math.min(
-                1, (double) (counts.busyNanos - base.counts.busyNanos) / nanos / limits.slots()),
+            busy(base.counts, counts, limits.slots()),
+            now - oldest.nanos < ConsumerSnapshot.LASTING.toNanos()
+                ? 0
+                : busy(oldest, counts, limits.slots()),
             Timing.of(late, "started-handled"),
             Timing.of(late, "arrived-started"),
             age.count() > 0 ? age : Timing.of(late, "published-arrived")),
@@ -237,6 +239,11 @@ final class ConsumeWatch {
         reopened,
         lastLoss,
         refusing);
+  }
+
+  private static double busy(Counts from, Counts to, int slots) {
+    double most = (double) Math.max(1, to.nanos - from.nanos) * slots;
+    return Math.min(1, (to.busyNanos - from.busyNanos) / most);
   }
 
   private static Duration since(long now, long then) {

@@ -766,7 +766,7 @@ public sealed interface Finding
       return isOvershot()
           ? "publish in smaller batches where consumers share a subscription"
           : "let that consumer prefetch less (adaptive permits, a smaller receiver queue or"
-          + " prefetch)";
+              + " prefetch)";
     }
   }
 

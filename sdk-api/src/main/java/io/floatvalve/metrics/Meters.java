@@ -111,8 +111,7 @@ final class Meters<S> {
             .baseUnit("seconds")
             .register(registry));
     watched.meters.add(
-        FunctionCounter.builder(
-                prefix + "quota.refused", watched, w -> w.seen().usage().refused())
+        FunctionCounter.builder(prefix + "quota.refused", watched, w -> w.seen().usage().refused())
             .description("Publishes not sent because of a quota")
             .tags(tags)
             .register(registry));
@@ -141,9 +140,7 @@ final class Meters<S> {
         w -> reading.apply(w.seen().usage()).peak());
     watched.meters.add(
         FunctionCounter.builder(
-                prefix + "quota.busy",
-                watched,
-                w -> reading.apply(w.seen().usage()).secondsBusy())
+                prefix + "quota.busy", watched, w -> reading.apply(w.seen().usage()).secondsBusy())
             .description("Seconds that used at least 80 % of the quota")
             .tags(tags.and("of", of))
             .baseUnit("seconds")

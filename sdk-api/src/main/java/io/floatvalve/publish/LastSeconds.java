@@ -57,6 +57,11 @@ public final class LastSeconds<T> {
     return found;
   }
 
+  /** Returns the oldest, some seconds old but at the beginning. */
+  public Sample<T> oldest() {
+    return samples.getFirst();
+  }
+
   /** Returns whether that is so long ago that it is recent. */
   public static boolean isRecent(long nowNanos, long thenNanos) {
     return nowNanos - thenNanos < RECENT_NANOS;

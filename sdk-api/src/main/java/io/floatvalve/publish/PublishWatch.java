@@ -71,8 +71,7 @@ final class PublishWatch {
     if (samples.isDue(counts.nanos)) {
       Sample newest = samples.newest();
       boolean same = counts.answers == newest.counts.answers;
-      samples.add(
-          counts.nanos, new Sample(counts, same ? newest.latencies : latency.watched()));
+      samples.add(counts.nanos, new Sample(counts, same ? newest.latencies : latency.watched()));
     }
     return standstill.toTell(counts.nanos, stallNanos, longestPause);
   }

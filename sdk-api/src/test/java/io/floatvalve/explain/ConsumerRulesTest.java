@@ -208,6 +208,27 @@ final class ConsumerRulesTest {
             "copies-failing"),
         row("a copy failed and was mended", d -> d.copiesFailed = 1),
         row(
+            "handlers without a break, of whom what waits is given back",
+            d -> {
+              d.pressed(millis(200));
+              d.handling = ConsumerDraft.timing(20, 400);
+              d.busyLasting = 0.99;
+            },
+            "handler-slow"),
+        row(
+            "handlers without a break, and nothing waits",
+            d -> {
+              d.busyLasting = 1;
+              d.busyShare = 1;
+            }),
+        row(
+            "handlers that stood still with the process",
+            d -> {
+              d.pressed(millis(200));
+              d.busyLasting = 1;
+              d.pause = S2;
+            }),
+        row(
             "memory waits",
             d -> {
               d.pressed(S3);

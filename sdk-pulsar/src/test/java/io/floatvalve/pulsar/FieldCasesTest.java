@@ -217,8 +217,7 @@ final class FieldCasesTest {
               return Settlement.accept();
             });
         messaging.viewedBy(admin(node));
-        Finding.StarvedBySiblings starved =
-            found(other::explain, Finding.StarvedBySiblings.class);
+        Finding.StarvedBySiblings starved = found(other::explain, Finding.StarvedBySiblings.class);
         assertThat(starved.permits()).hasValue(-99);
         assertThat(starved.held()).isEqualTo(100);
         assertThat(starved.evidence().toString()).contains("batch granularity");
@@ -349,7 +348,8 @@ final class FieldCasesTest {
         await()
             .atMost(PATIENCE)
             .until(
-                () -> explain.get().findings(), all -> !all.isEmpty() && kind.isInstance(all.get(0)))
+                () -> explain.get().findings(),
+                all -> !all.isEmpty() && kind.isInstance(all.get(0)))
             .get(0));
   }
 

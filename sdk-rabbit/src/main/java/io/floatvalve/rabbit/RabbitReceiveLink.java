@@ -112,15 +112,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
     this.name =
         String.format(
             "floatvalve-%08x-%d-", ThreadLocalRandom.current().nextInt(), request.epoch());
-    this.feeds =
-        new Feeds(
-            this,
-            channel,
-            plan,
-            name,
-            request.slots(),
-            lock,
-            unsettled);
+    this.feeds = new Feeds(this, channel, plan, name, request.slots(), lock, unsettled);
     // A quorum queue without a delivery limit puts at its end what is given back singly, and at its
     // head, in order, what comes back by the end of the channel.
     this.traits =

@@ -123,7 +123,9 @@ public final class MetricsEndpoint implements AutoCloseable {
         }
       }
       byte[] body = text.getBytes(StandardCharsets.UTF_8);
-      exchange.getResponseHeaders().set("Content-Type", code == OK && !health ? FORMAT : "text/plain");
+      exchange
+          .getResponseHeaders()
+          .set("Content-Type", code == OK && !health ? FORMAT : "text/plain");
       exchange.sendResponseHeaders(code, body.length);
       exchange.getResponseBody().write(body);
     }

@@ -40,10 +40,8 @@ final class MetricsEndpointTest {
   @NeedsRabbit
   void health_isDownWithTheReason_whereAConsumerIsClosed() throws Exception {
     try (MetricsEndpoint endpoint = MetricsEndpoint.at("127.0.0.1", 0);
-        Messaging messaging =
-            RabbitAtHand.messaging(RabbitNode.shared().uri(), event -> {})) {
-      Consumer consumer =
-          messaging.consumer(ConsumerSettings.from(Address.queue(queue())));
+        Messaging messaging = RabbitAtHand.messaging(RabbitNode.shared().uri(), event -> {})) {
+      Consumer consumer = messaging.consumer(ConsumerSettings.from(Address.queue(queue())));
       endpoint.watch("invoices", consumer);
 
       assertThat(get(endpoint.uri().resolve("/health")).statusCode()).isEqualTo(200);

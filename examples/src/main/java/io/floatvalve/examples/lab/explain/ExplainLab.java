@@ -211,7 +211,6 @@ public final class ExplainLab implements Callable<Integer> {
   private void report(Findings findings, Console console) {
     Table table =
         new Table("broker", "staged", "expected first", "found first, times", "right", "latest, s");
-    double slowest = 0;
     for (List<Staged> same : byScene()) {
       Staged one = same.get(0);
       Map<String, Integer> found = new TreeMap<>();
@@ -220,7 +219,6 @@ public final class ExplainLab implements Callable<Integer> {
         boolean early = each.watch.isFalseAlarm() && !each.scene.isCalm();
         found.merge(shown(each.watch.first()) + (early ? " (before)" : ""), 1, Integer::sum);
         latest = Math.max(latest, each.watch.seconds());
-        slowest = Math.max(slowest, each.watch.slowestMillis());
         if (!each.right()) {
           findings.note("wrong: " + each.broker + ", " + each.scene.cause(), each.watch.text());
         }
@@ -241,7 +239,12 @@ public final class ExplainLab implements Callable<Integer> {
     console.say("");
     console.say("What was staged and what was found first");
     console.say(table);
-    findings.figure("explain_slowest_ms", slowest);
+    List<Long> looks =
+        all.stream().flatMap(each -> each.watch.lookNanos().stream()).sorted().toList();
+    if (!looks.isEmpty()) {
+      findings.figure("explain_p50_ms", looks.get(looks.size() / 2) / 1e6);
+      findings.figure("explain_p99_ms", looks.get((int) (looks.size() * 0.99)) / 1e6);
+    }
     checks(findings);
     Table checks = new Table("check", "expected", "observed", "ok");
     for (Check each : findings.checks()) {
@@ -257,9 +260,7 @@ public final class ExplainLab implements Callable<Integer> {
     return all.stream()
         .collect(
             Collectors.groupingBy(
-                each -> each.broker + each.scene.cause(),
-                LinkedHashMap::new,
-                Collectors.toList()))
+                each -> each.broker + each.scene.cause(), LinkedHashMap::new, Collectors.toList()))
         .values();
   }
 

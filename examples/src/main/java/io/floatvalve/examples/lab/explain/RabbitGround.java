@@ -49,8 +49,7 @@ final class RabbitGround implements Ground {
 
   @Override
   public Messaging messaging(FaultProxy proxy) {
-    return seeing(
-        RabbitAtHand.messaging(rabbit.uriAt(proxy.host(), proxy.port()), event -> {}));
+    return seeing(RabbitAtHand.messaging(rabbit.uriAt(proxy.host(), proxy.port()), event -> {}));
   }
 
   private Messaging seeing(Messaging messaging) {

@@ -28,7 +28,8 @@ final class Scenes {
         new Scene("large messages, slow handler", "memory-held", ANY, ConsumerScenes::memory),
         new Scene("link lost", "not-connected", ANY, true, ConsumerScenes::linkLost),
         new Scene("dead letters go nowhere", "copies-failing", ANY, ConsumerScenes::copiesFail),
-        new Scene("a window of 2, 40 ms away", "window-too-small", ANY, PublisherScenes::smallWindow),
+        new Scene(
+            "a window of 2, 40 ms away", "window-too-small", ANY, PublisherScenes::smallWindow),
         new Scene("broker answers nothing", "broker-silent", ANY, true, PublisherScenes::silent),
         new Scene("a busy second", "quota-near", ANY, PublisherScenes::quotaNear),
         new Scene(
@@ -45,9 +46,13 @@ final class Scenes {
         new Scene("messages for later", "held-by-broker", PULSAR, PulsarScenes::delayed),
         new Scene("nobody can read them", "permits-starved", PULSAR, PulsarScenes::unreadable),
         new Scene(
-            "ack timeout below handling", "ack-timeout-too-short", PULSAR, PulsarScenes::ackTimeout),
+            "ack timeout below handling",
+            "ack-timeout-too-short",
+            PULSAR,
+            PulsarScenes::ackTimeout),
         new Scene("a sibling hoards", "starved-by-siblings", PULSAR, PulsarScenes::hoard),
-        new Scene("keys move, unacknowledged", "key-shared-draining", PULSAR, PulsarScenes::draining),
+        new Scene(
+            "keys move, unacknowledged", "key-shared-draining", PULSAR, PulsarScenes::draining),
         new Scene("limit of unacknowledged", "blocked-on-unacked", PULSAR, PulsarScenes::limit),
         new Scene("batches partly settled", "partly-acked-batches", PULSAR, PulsarScenes::partly),
         new Scene("healthy: fast", NOTHING, ANY, true, CalmScenes::fast),
