@@ -92,7 +92,7 @@ final class PulsarScenes {
     String topic = ground.place("hoard");
     try (var hoarder = hoarder(ground, topic, SubscriptionType.Shared)) {
       fill(ground, topic, 500, 1);
-      taken(ground, topic, 500);
+      taken(ground, topic, hoarder, 500);
       try (Messaging messaging = ground.messaging()) {
         Consumer consumer = messaging.consumer(ground.from(topic));
         consumer.handle(delivery -> Settlement.accept());
@@ -101,17 +101,23 @@ final class PulsarScenes {
     }
   }
 
-  /** Waits until the broker has sent so many that are not acknowledged. */
-  private static void taken(PulsarGround ground, String topic, int messages) throws IOException {
+  /** Waits until the broker has sent it so many that are not acknowledged. */
+  private static void taken(
+      PulsarGround ground,
+      String topic,
+      org.apache.pulsar.client.api.Consumer<byte[]> by,
+      int messages)
+      throws IOException {
     Experiments.await(
         LONG,
         () ->
-            ground
-                    .pulsar()
-                    .rest()
-                    .topicStats(topic)
-                    .number("subscriptions", PulsarGround.GROUP, "unackedMessages")
-                == messages);
+            by.isConnected()
+                && ground
+                        .pulsar()
+                        .rest()
+                        .topicStats(topic)
+                        .number("subscriptions", PulsarGround.GROUP, "unackedMessages")
+                    == messages);
   }
 
   static void draining(Ground any, Watch watch) throws IOException {
@@ -119,7 +125,7 @@ final class PulsarScenes {
     String topic = ground.place("draining");
     try (var hoarder = hoarder(ground, topic, SubscriptionType.Key_Shared)) {
       fill(ground, topic, 200, 1);
-      taken(ground, topic, 200);
+      taken(ground, topic, hoarder, 200);
       try (Messaging messaging = ground.messaging()) {
         Consumer consumer = messaging.consumer(ground.from(topic).withOrdering(Ordering.BY_KEY));
         consumer.handle(delivery -> Settlement.accept());
