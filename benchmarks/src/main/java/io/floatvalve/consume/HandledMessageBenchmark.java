@@ -43,6 +43,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(1)
 public class HandledMessageBenchmark {
   private static final int RUN = 1_000;
+  private static final int LOOKS_A_SECOND = 20;
 
   /** How the order is kept. */
   @Param({"NONE", "BY_KEY", "TOTAL"})
@@ -51,7 +52,9 @@ public class HandledMessageBenchmark {
   private final MemoryBroker broker = new MemoryBroker();
   private @Nullable ConsumeSide side;
   private @Nullable Consumer consumer;
+  private @Nullable ConsumeWatch watch;
   private @Nullable Taken some;
+  private long now;
 
   /** Opens a consumer whose handlers run on the thread that wakes them. */
   @Setup(Level.Trial)
@@ -69,7 +72,10 @@ public class HandledMessageBenchmark {
           }
           return Settlement.accept();
         });
-    broker.arrive(1);
+    broker.arrive(100_000); // as one that has been at work
+    now = System.nanoTime();
+    Reception reception = ((HandledConsumer) consumer).reception();
+    watch = new ConsumeWatch(reception, Duration.ofSeconds(30), now);
   }
 
   /** Closes it. */
@@ -89,6 +95,21 @@ public class HandledMessageBenchmark {
   @Benchmark
   public Explanation explained() {
     return Objects.requireNonNull(consumer).explain();
+  }
+
+  /**
+   * What it costs to watch a consumer for a second in which messages flow: twenty looks, and the
+   * sample that one of them takes. Nothing of it is per message.
+   */
+  @Benchmark
+  public long watchedForASecond() {
+    long told = 0;
+    for (int i = 0; i < LOOKS_A_SECOND; i++) {
+      now += PermitLoop.TICK_NANOS;
+      told += Objects.requireNonNull(watch).tick(now, null, broker.link.observe(), true).toNanos();
+    }
+    broker.arrive(1); // else there is nothing to be sampled
+    return told;
   }
 
   /** What a delivery weighs. */

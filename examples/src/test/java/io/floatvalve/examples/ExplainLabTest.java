@@ -2,11 +2,15 @@ package io.floatvalve.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.floatvalve.testkit.NeedsPulsar;
 import io.floatvalve.testkit.NeedsRabbit;
+import io.floatvalve.testkit.PulsarNode;
 import io.floatvalve.testkit.RabbitNode;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,19 +43,27 @@ class ExplainLabTest {
   void whatIsNeverSettled_isNamed() {
     Path json = folder.resolve("found.json");
 
-    int exit =
-        run(
-            "lab",
-            "explain",
-            "--only",
-            "settlement-forgotten,blocked-on-unacked,idle",
-            "--within",
-            "40",
-            "--quick",
-            "--uri",
-            RabbitNode.shared().uri(),
-            "--json",
-            json.toString());
+    names(json, "--uri=" + RabbitNode.shared().uri());
+  }
+
+  @Test
+  @NeedsPulsar
+  void whatIsNeverSettled_isNamedOnPulsarToo() {
+    PulsarNode node = PulsarNode.shared();
+
+    names(
+        folder.resolve("found.json"),
+        "--broker=pulsar",
+        "--uri=" + node.serviceUrl(),
+        "--admin-uri=" + node.adminUrl());
+  }
+
+  private void names(Path json, String... where) {
+    List<String> line = new ArrayList<>(List.of("lab", "explain", "--quick", "--within=40"));
+    line.add("--only=settlement-forgotten,blocked-on-unacked,idle");
+    line.add("--json=" + json);
+    line.addAll(List.of(where));
+    int exit = run(line.toArray(String[]::new));
 
     assertThat(exit).describedAs("%s%s", out, err).isZero();
     assertThat(json).content().contains("\"A5\"", "\"A10\"", "\"A11\"", "\"A12\"");

@@ -142,6 +142,9 @@ class MetricsTest {
     List<String> scrape = scraped(uri, "floatvalve_consumer_latency_recent");
 
     assertThat(names(scrape)).isEqualTo(documented("consumer"));
+    assertThat(get(uri.resolve("/health")))
+        .returns(200, HttpResponse::statusCode)
+        .returns("up\n", HttpResponse::body);
     await()
         .atMost(LONG)
         .until(

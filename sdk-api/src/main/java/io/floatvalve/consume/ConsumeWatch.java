@@ -11,10 +11,10 @@ import io.floatvalve.explain.Peaks;
 import io.floatvalve.explain.Throttle;
 import io.floatvalve.explain.Timing;
 import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.publish.LastSeconds;
+import io.floatvalve.publish.Standstill;
 import io.floatvalve.spi.ReceiveLink.Observation;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,10 +25,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Guarded by itself; takes the reception's lock inside, for moments.
  */
 final class ConsumeWatch {
-  private static final long SAMPLE_NANOS = 950_000_000L;
-  private static final long RECENT_NANOS = 1_900_000_000L;
-  private static final int SAMPLES = 4;
-
   /**
    * What was counted by some moment.
    *
@@ -71,7 +67,8 @@ final class ConsumeWatch {
 
   private final Reception of;
   private final long stallNanos;
-  private final Deque<Sample> samples = new ArrayDeque<>(SAMPLES);
+  private final LastSeconds<Sample> samples;
+  private final Standstill standstill = new Standstill();
   private Counts last;
   private long epoch;
   private long receivedByLink;
@@ -82,9 +79,7 @@ final class ConsumeWatch {
   private long arrivedNanos;
   private long settledNanos;
   private long emptyNanos;
-  private long movedNanos; // when there was progress, or nothing to do
   private boolean connected;
-  private boolean stallTold;
 
   /** Begins to watch; nothing is remembered yet. */
   ConsumeWatch(Reception of, Duration stallWarning, long now) {
@@ -95,9 +90,8 @@ final class ConsumeWatch {
     arrivedNanos = now;
     settledNanos = now;
     emptyNanos = now;
-    movedNanos = now;
     last = new Counts(now, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, true, 0);
-    samples.add(new Sample(last, 0, 0, LatencySnapshot.empty()));
+    samples = new LastSeconds<>(now, new Sample(last, 0, 0, LatencySnapshot.empty()));
   }
 
   /**
@@ -110,15 +104,15 @@ final class ConsumeWatch {
       long now, @Nullable Incarnation by, @Nullable Observation seen, boolean running) {
     Counts counts = of.counts(now);
     note(now, counts, by, seen);
-    Sample newest = samples.getLast();
-    if (now - newest.counts.nanos >= SAMPLE_NANOS) {
+    if (samples.isDue(now)) {
+      Sample newest = samples.newest();
       boolean same = counts.taken == newest.counts.taken && counts.settled == newest.counts.settled;
-      if (samples.size() == SAMPLES) {
-        samples.removeFirst();
-      }
-      samples.add(new Sample(counts, arrived, broken, same ? newest.latencies : of.watched()));
+      samples.add(now, new Sample(counts, arrived, broken, same ? newest.latencies : of.watched()));
     }
-    return stall(now, running);
+    if (!running) {
+      long unused = standstill.at(now, 0, false);
+    }
+    return standstill.toTell(now, stallNanos, of.longestPause(now));
   }
 
   private void note(long now, Counts counts, @Nullable Incarnation by, @Nullable Observation seen) {
@@ -151,29 +145,10 @@ final class ConsumeWatch {
     if (empty && counts.parked == 0) {
       emptyNanos = now;
     }
-    boolean moved = counts.taken != last.taken || counts.settled != last.settled;
-    if (moved || (counts.inHandlers == 0 && counts.settling == 0 && isDry(counts, seen))) {
-      movedNanos = now;
-      stallTold = false;
-    }
+    boolean waits = counts.parked > 0 || (seen != null && seen.waiting() > 0);
+    boolean work = waits || counts.inHandlers > 0 || counts.settling > 0;
+    long unused = standstill.at(now, counts.taken + counts.settled, work);
     last = counts;
-  }
-
-  private static boolean isDry(Counts counts, @Nullable Observation seen) {
-    return counts.parked == 0 && (seen == null || seen.waiting() == 0);
-  }
-
-  private Duration stall(long now, boolean running) {
-    if (!running) {
-      movedNanos = now;
-      return Duration.ZERO;
-    }
-    long since = now - movedNanos;
-    if (stallNanos == 0 || stallTold || since - of.longestPause(now) < stallNanos) {
-      return Duration.ZERO;
-    }
-    stallTold = true;
-    return Duration.ofNanos(since);
   }
 
   /** Returns all that is known, now. */
@@ -193,7 +168,8 @@ final class ConsumeWatch {
     Counts counts = of.counts(now);
     note(now, counts, by, seen);
     LatencySnapshot ever = of.watched();
-    Sample base = base(now);
+    Sample base = samples.base(now).counted();
+    Counts oldest = samples.oldest().counted().counts;
     LatencySnapshot late = ever.since(base.latencies);
     Timing handlingEver = Timing.of(ever, "started-handled");
     Duration held = ConsumerSnapshot.heldLimit(handlingEver, limits.handlerWarning());
@@ -224,8 +200,10 @@ final class ConsumeWatch {
             counts.copiesFailed - base.counts.copiesFailed,
             Math.max(0, broken - base.broken),
             counts.keyless - base.counts.keyless,
-            Math.min(
-                1, (double) (counts.busyNanos - base.counts.busyNanos) / nanos / limits.slots()),
+            busy(base.counts, counts, limits.slots()),
+            now - oldest.nanos < ConsumerSnapshot.LASTING.toNanos()
+                ? 0
+                : busy(oldest, counts, limits.slots()),
             Timing.of(late, "started-handled"),
             Timing.of(late, "arrived-started"),
             age.count() > 0 ? age : Timing.of(late, "published-arrived")),
@@ -238,17 +216,6 @@ final class ConsumeWatch {
         view);
   }
 
-  /** Returns the newest sample that is old enough to tell of some seconds, or the oldest. */
-  private Sample base(long now) {
-    Sample found = samples.getFirst();
-    for (Sample each : samples) {
-      if (now - each.counts.nanos >= RECENT_NANOS) {
-        found = each;
-      }
-    }
-    return found;
-  }
-
   private static Here here(
       Counts counts,
       @Nullable Incarnation by,
@@ -256,7 +223,7 @@ final class ConsumeWatch {
       long reopened,
       String lastLoss,
       long now) {
-    boolean refusing = counts.refusedNanos != 0 && now - counts.refusedNanos < RECENT_NANOS;
+    boolean refusing = counts.refusedNanos != 0 && LastSeconds.isRecent(now, counts.refusedNanos);
     return new Here(
         seen == null ? 0 : seen.window(),
         seen == null ? 0 : seen.outstanding(),
@@ -272,6 +239,11 @@ final class ConsumeWatch {
         reopened,
         lastLoss,
         refusing);
+  }
+
+  private static double busy(Counts from, Counts to, int slots) {
+    double most = (double) Math.max(1, to.nanos - from.nanos) * slots;
+    return Math.min(1, (to.busyNanos - from.busyNanos) / most);
   }
 
   private static Duration since(long now, long then) {

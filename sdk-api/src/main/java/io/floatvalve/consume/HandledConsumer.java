@@ -38,6 +38,10 @@ final class HandledConsumer implements Consumer, ConsumeSide.Member {
     this.shared = shared;
   }
 
+  Reception reception() {
+    return reception;
+  }
+
   @Override
   public void handle(MessageHandler handler) {
     begin(Objects.requireNonNull(handler, "handler"), null);

@@ -604,7 +604,7 @@ final class Reception {
       return true;
     }
     held = true;
-    used.held(now);
+    used.held(now, wait);
     loop.laterNanos(heldLongEnough, wait);
     return false;
   }

@@ -23,19 +23,17 @@ import org.jspecify.annotations.Nullable;
  * What is wrong with a consumer, each rule a function of the snapshot alone.
  *
  * <p>Three things keep them from crying wolf. A silence counts only for as long as this process was
- * awake. What a burst may look like for a moment must last for {@link #LASTING}. And what an idle
- * place looks like as well, the broker itself must have denied.
+ * awake. What a burst may look like for a moment must last for {@link ConsumerSnapshot#LASTING}.
+ * And what an idle place looks like as well, the broker itself must have denied.
  */
 final class ConsumerRules {
-  /** Longer than a burst that a healthy consumer works off, shorter than anyone's patience. */
-  static final Duration LASTING = Duration.ofSeconds(3);
-
   private static final Duration SILENT = Duration.ofSeconds(2);
   private static final Duration QUIET = Duration.ofSeconds(1);
   private static final Duration CALM = Duration.ofSeconds(5);
   private static final Duration LONG = Duration.ofMillis(250);
   private static final Duration NOTABLE = Duration.ofMillis(5);
   private static final double ALL_BUSY = 0.9;
+  private static final double WITHOUT_A_BREAK = 0.98;
   private static final double NEARLY_FULL = 0.8;
   private static final int SLOWER = 3;
   private static final int FEW = 10;
@@ -325,7 +323,10 @@ final class ConsumerRules {
 
   private static Optional<Finding> starvedBySiblings(ConsumerSnapshot s) {
     BrokerView view = s.view();
-    if (view == null || !looksIdle(s, QUIET) || view.undelivered().orElse(1) > 0) {
+    if (view == null
+        || !looksIdle(s, QUIET)
+        || mayStandBy(view)
+        || view.undelivered().orElse(1) > 0) {
       return Optional.empty();
     }
     Member most = null;
@@ -343,6 +344,7 @@ final class ConsumerRules {
                 Certainty.CERTAIN,
                 most.name(),
                 most.unacked().orElse(0),
+                most.permits(),
                 view.backlog().orElse(0),
                 s.here().outstanding(),
                 s.since().arrived()));
@@ -355,6 +357,7 @@ final class ConsumerRules {
         || s.here().outstanding() <= 0
         || !looksIdle(s, SILENT)
         || isBlocked(s)
+        || mayStandBy(view)
         || view.drainingKeys().orElse(0) > 0
         || view.dispatchThrottled().orElse(0) > 0) {
       return Optional.empty();
@@ -427,15 +430,22 @@ final class ConsumerRules {
 
   // What they share
 
-  /** Messages have waited for handlers without a break, and handlers are what they wait for. */
+  /**
+   * Messages have waited for handlers without a break, and handlers are what they wait for. Where
+   * few permits are given, or what waits too long is given back, there are moments in which none
+   * waits: then it is the handlers that had no break.
+   */
   private static boolean isPressed(ConsumerSnapshot s) {
-    return s.state() == State.RUNNING
-        && !s.limits().pulls()
-        && s.here().waiting() > 0
-        && awake(s, s.since().queueEmpty(), LASTING)
-        && (s.recent().busyShare() >= ALL_BUSY
-            || s.here().inHandlers() >= s.limits().slots()
-            || s.here().parked() >= FEW);
+    if (s.state() != State.RUNNING || s.limits().pulls() || s.here().waiting() == 0) {
+      return false;
+    }
+    boolean noBreak =
+        s.recent().busyLasting() >= WITHOUT_A_BREAK && s.longestPause().compareTo(QUIET) < 0;
+    return noBreak
+        || (awake(s, s.since().queueEmpty(), ConsumerSnapshot.LASTING)
+            && (s.recent().busyShare() >= ALL_BUSY
+                || s.here().inHandlers() >= s.limits().slots()
+                || s.here().parked() >= FEW));
   }
 
   private static boolean isSlow(ConsumerSnapshot s) {
@@ -457,6 +467,11 @@ final class ConsumerRules {
         && s.here().inHandlers() == 0
         && awake(s, s.since().arrived(), silence)
         && awake(s, s.since().opened(), silence);
+  }
+
+  /** Returns whether all may go to another consumer, as was asked for. */
+  private static boolean mayStandBy(BrokerView view) {
+    return view.spread() == Spread.ONE && view.consumers().size() > 1;
   }
 
   private static boolean isBlocked(ConsumerSnapshot s) {

@@ -39,6 +39,9 @@ public record ConsumerSnapshot(
     @Nullable Peaks peaks,
     @Nullable BrokerView view) {
 
+  /** Longer than a burst that a healthy consumer works off, shorter than anyone's patience. */
+  public static final Duration LASTING = Duration.ofSeconds(3);
+
   /** What a consumer does. */
   public enum State {
     /** It is open and nobody has given it a handler. */
@@ -138,6 +141,8 @@ public record ConsumerSnapshot(
    * @param broken messages that could not be read
    * @param keyless of those taken, without the key that their order depends on
    * @param busyShare the part of the time that handlers were at work, over all slots; 0 to 1
+   * @param busyLasting the same over at least {@link ConsumerSnapshot#LASTING}; 0 while less is
+   *     known
    * @param handling how long handlers held messages
    * @param waited how long messages waited here for a handler
    * @param age how old messages were when they arrived
@@ -155,6 +160,7 @@ public record ConsumerSnapshot(
       long broken,
       long keyless,
       double busyShare,
+      double busyLasting,
       Timing handling,
       Timing waited,
       Timing age) {}

@@ -3,6 +3,7 @@ package io.floatvalve.explain;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalLong;
 
 /**
  * Something that is wrong, with what it rests on and what to do.
@@ -714,6 +715,8 @@ public sealed interface Finding
    * @param certainty how sure it is
    * @param holder the one that holds the most
    * @param held messages it has and has not acknowledged
+   * @param permits that the broker has of it; negative where a batch, which is never split, was
+   *     larger than them; empty where the broker does not tell
    * @param backlog messages that nobody has acknowledged
    * @param outstanding permits the broker has of this consumer
    * @param silentFor how long nothing has arrived
@@ -722,6 +725,7 @@ public sealed interface Finding
       Certainty certainty,
       String holder,
       long held,
+      OptionalLong permits,
       long backlog,
       int outstanding,
       Duration silentFor)
@@ -738,17 +742,31 @@ public sealed interface Finding
 
     @Override
     public List<String> evidence() {
-      return List.of(
+      String here =
           "this consumer has "
               + outstanding
               + " permits and got nothing for "
-              + Words.time(silentFor));
+              + Words.time(silentFor);
+      return isOvershot()
+          ? List.of(
+              here,
+              "that one has "
+                  + permits.getAsLong()
+                  + " permits: it was sent a batch larger than what it asked for, as batches are"
+                  + " never split (batch granularity)")
+          : List.of(here);
+    }
+
+    private boolean isOvershot() {
+      return permits.orElse(0) < 0;
     }
 
     @Override
     public String remedy() {
-      return "let that consumer prefetch less (adaptive permits, a smaller receiver queue or"
-          + " prefetch)";
+      return isOvershot()
+          ? "publish in smaller batches where consumers share a subscription"
+          : "let that consumer prefetch less (adaptive permits, a smaller receiver queue or"
+              + " prefetch)";
     }
   }
 

@@ -9,6 +9,7 @@ import io.floatvalve.publish.PublishOutcome.Unknown;
 import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherStatus;
+import io.floatvalve.rate.Usage;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
@@ -91,6 +92,7 @@ public final class FloatvalveMetrics implements AutoCloseable {
         new Watched<>(
             publisher::status,
             publisher::latency,
+            publisher::usage,
             s -> s.state() == PublisherStatus.State.CLOSED,
             SPAN.toNanos(),
             nanoTime,
@@ -107,7 +109,7 @@ public final class FloatvalveMetrics implements AutoCloseable {
    */
   public void watch(String name, Consumer consumer) {
     Objects.requireNonNull(consumer, CONSUMER);
-    watchConsumer(name, consumer::status, consumer::latency);
+    watchConsumer(name, consumer::status, consumer::latency, consumer::usage);
   }
 
   /**
@@ -119,16 +121,20 @@ public final class FloatvalveMetrics implements AutoCloseable {
    */
   public void watch(String name, PullConsumer consumer) {
     Objects.requireNonNull(consumer, CONSUMER);
-    watchConsumer(name, consumer::status, consumer::latency);
+    watchConsumer(name, consumer::status, consumer::latency, consumer::usage);
   }
 
   private void watchConsumer(
-      String name, Supplier<ConsumerStatus> status, Supplier<LatencySnapshot> latency) {
+      String name,
+      Supplier<ConsumerStatus> status,
+      Supplier<LatencySnapshot> latency,
+      Supplier<Usage> usage) {
     String key = CONSUMER + " " + name;
     Watched<ConsumerStatus> next =
         new Watched<>(
             status,
             latency,
+            usage,
             s -> s.state() == ConsumerStatus.State.CLOSED,
             SPAN.toNanos(),
             nanoTime,
@@ -227,6 +233,7 @@ public final class FloatvalveMetrics implements AutoCloseable {
         "blocked",
         "1 while the broker blocks its connection",
         s -> s.flow() == PublisherStatus.Flow.BLOCKED ? 1 : 0);
+    meters.quota();
     meters.latency(PUBLISHER_STAGES);
   }
 
@@ -277,6 +284,7 @@ public final class FloatvalveMetrics implements AutoCloseable {
         "Age of the oldest message that is taken and not settled",
         seen -> seen.status().oldestUnsettled());
     meters.state(ConsumerStatus.State.values(), ConsumerStatus::state);
+    meters.quota();
     meters.latency(CONSUMER_STAGES);
   }
 

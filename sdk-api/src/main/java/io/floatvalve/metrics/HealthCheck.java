@@ -5,6 +5,7 @@ import io.floatvalve.consume.ConsumerStatus;
 import io.floatvalve.consume.PullConsumer;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherStatus;
+import io.floatvalve.publish.Standstill;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,6 +1,9 @@
 package io.floatvalve.metrics;
 
 import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.rate.PeakSecond;
+import io.floatvalve.rate.ThrottleDetector;
+import io.floatvalve.rate.Usage;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
@@ -94,6 +97,70 @@ final class Meters<S> {
           Tags.of("state", word(each)),
           s -> state.apply(s) == each ? 1 : 0);
     }
+  }
+
+  /** What it used of its quotas, in messages and in bytes, and what speaks for throttling. */
+  void quota() {
+    quota("messages", Usage::messages);
+    quota("bytes", Usage::bytes);
+    watched.meters.add(
+        FunctionCounter.builder(
+                prefix + "quota.held", watched, w -> w.seen().usage().held().toNanos() / 1e9)
+            .description("How long our own quota held the next message")
+            .tags(tags)
+            .baseUnit("seconds")
+            .register(registry));
+    watched.meters.add(
+        FunctionCounter.builder(prefix + "quota.refused", watched, w -> w.seen().usage().refused())
+            .description("Publishes not sent because of a quota")
+            .tags(tags)
+            .register(registry));
+    for (ThrottleDetector.Verdict each : ThrottleDetector.Verdict.values()) {
+      watched.meters.add(
+          Gauge.builder(
+                  prefix + "throttling",
+                  watched,
+                  w -> w.seen().usage().throttling().verdict() == each ? 1 : 0)
+              .description("1 for what the rhythm of the broker says, 0 for the others")
+              .tags(tags.and("verdict", word(each)))
+              .strongReference(true)
+              .register(registry));
+    }
+  }
+
+  private void quota(String of, Function<Usage, PeakSecond.Reading> reading) {
+    ToDoubleFunction<Watched<S>> used = w -> part(reading.apply(w.seen().usage()), false);
+    ToDoubleFunction<Watched<S>> peak = w -> part(reading.apply(w.seen().usage()), true);
+    gaugeOf("quota.used", "What the last second used of the quota, 1 for all", of, used);
+    gaugeOf("quota.peak", "What the busiest second of the last minute used of it", of, peak);
+    gaugeOf(
+        "busiest.second",
+        "What went through in the busiest second of the last minute",
+        of,
+        w -> reading.apply(w.seen().usage()).peak());
+    watched.meters.add(
+        FunctionCounter.builder(
+                prefix + "quota.busy", watched, w -> reading.apply(w.seen().usage()).secondsBusy())
+            .description("Seconds that used at least 80 % of the quota")
+            .tags(tags.and("of", of))
+            .baseUnit("seconds")
+            .register(registry));
+  }
+
+  private void gaugeOf(
+      String name, String description, String of, ToDoubleFunction<Watched<S>> value) {
+    watched.meters.add(
+        Gauge.builder(prefix + name, watched, value)
+            .description(description)
+            .tags(tags.and("of", of))
+            .strongReference(true)
+            .register(registry));
+  }
+
+  private static double part(PeakSecond.Reading reading, boolean peak) {
+    return Double.isInfinite(reading.quota())
+        ? Double.NaN
+        : (peak ? reading.peak() : reading.lastSecond()) / reading.quota();
   }
 
   /** Counts, sums and recent percentiles of these stages. */

@@ -1,6 +1,7 @@
 package io.floatvalve.metrics;
 
 import io.floatvalve.latency.LatencySnapshot;
+import io.floatvalve.rate.Usage;
 import io.micrometer.core.instrument.Meter;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,10 +23,11 @@ final class Watched<S> {
   static final long LINGER_NANOS = 60_000_000_000L;
 
   /** What one look saw. */
-  record Seen<S>(S status, LatencySnapshot all, LatencySnapshot recent) {}
+  record Seen<S>(S status, LatencySnapshot all, LatencySnapshot recent, Usage usage) {}
 
   private final Supplier<S> status;
   private final Supplier<LatencySnapshot> latency;
+  private final Supplier<Usage> usage;
   private final Predicate<S> isClosed;
   private final LongSupplier nanoTime;
   private final Runnable gone;
@@ -47,12 +49,14 @@ final class Watched<S> {
   Watched(
       Supplier<S> status,
       Supplier<LatencySnapshot> latency,
+      Supplier<Usage> usage,
       Predicate<S> isClosed,
       long spanNanos,
       LongSupplier nanoTime,
       Runnable gone) {
     this.status = status;
     this.latency = latency;
+    this.usage = usage;
     this.isClosed = isClosed;
     this.nanoTime = nanoTime;
     this.gone = gone;
@@ -69,7 +73,7 @@ final class Watched<S> {
       if (current == null || now - seenNanos >= FRESH_NANOS) {
         S stands = status.get();
         LatencySnapshot all = latency.get();
-        current = new Seen<>(stands, all, recent.at(now, all));
+        current = new Seen<>(stands, all, recent.at(now, all), usage.get());
         seen = current;
         seenNanos = now;
         if (!closed && isClosed.test(stands)) {

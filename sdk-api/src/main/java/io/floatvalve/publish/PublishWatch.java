@@ -10,8 +10,6 @@ import io.floatvalve.explain.Throttle;
 import io.floatvalve.explain.Timing;
 import io.floatvalve.latency.LatencySnapshot;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,10 +18,6 @@ import org.jspecify.annotations.Nullable;
  * nothing. Guarded by itself.
  */
 final class PublishWatch {
-  private static final long SAMPLE_NANOS = 950_000_000L;
-  private static final long RECENT_NANOS = 1_900_000_000L;
-  private static final int SAMPLES = 4;
-
   /**
    * What was counted by some moment, and what there was then.
    *
@@ -52,21 +46,19 @@ final class PublishWatch {
 
   private final PublishLatency latency;
   private final long stallNanos;
-  private final Deque<Sample> samples = new ArrayDeque<>(SAMPLES);
+  private final LastSeconds<Sample> samples;
+  private final Standstill standstill = new Standstill();
   private Counts last;
   private long answeredNanos;
   private long unpressedNanos;
-  private long movedNanos; // when there was progress, or nothing to do
-  private boolean stallTold;
 
   PublishWatch(PublishLatency latency, Duration stallWarning, long now) {
     this.latency = latency;
     this.stallNanos = stallWarning.toNanos();
     answeredNanos = now;
     unpressedNanos = now;
-    movedNanos = now;
     last = new Counts(now, 0, 0, 0, 0, 0, false, false, now);
-    samples.add(new Sample(last, LatencySnapshot.empty()));
+    samples = new LastSeconds<>(now, new Sample(last, LatencySnapshot.empty()));
   }
 
   /**
@@ -76,34 +68,22 @@ final class PublishWatch {
    */
   synchronized Duration tick(Counts counts, long longestPause) {
     note(counts);
-    Sample newest = samples.getLast();
-    if (counts.nanos - newest.counts.nanos >= SAMPLE_NANOS) {
+    if (samples.isDue(counts.nanos)) {
+      Sample newest = samples.newest();
       boolean same = counts.answers == newest.counts.answers;
-      if (samples.size() == SAMPLES) {
-        samples.removeFirst();
-      }
-      samples.add(new Sample(counts, same ? newest.latencies : latency.watched()));
+      samples.add(counts.nanos, new Sample(counts, same ? newest.latencies : latency.watched()));
     }
-    long since = counts.nanos - movedNanos;
-    if (stallNanos == 0 || stallTold || since - longestPause < stallNanos) {
-      return Duration.ZERO;
-    }
-    stallTold = true;
-    return Duration.ofNanos(since);
+    return standstill.toTell(counts.nanos, stallNanos, longestPause);
   }
 
   private void note(Counts counts) {
-    boolean answered = counts.answers != last.answers;
-    if (answered) {
+    if (counts.answers != last.answers) {
       answeredNanos = counts.nanos;
     }
     if (!counts.pressed) {
       unpressedNanos = counts.nanos;
     }
-    if (answered || !counts.work || !last.work) {
-      movedNanos = counts.nanos;
-      stallTold = false;
-    }
+    long unused = standstill.at(counts.nanos, counts.answers, counts.work);
     last = counts;
   }
 
@@ -121,12 +101,7 @@ final class PublishWatch {
       @Nullable BrokerView view) {
     note(counts);
     long now = counts.nanos;
-    Sample base = samples.getFirst();
-    for (Sample each : samples) {
-      if (now - each.counts.nanos >= RECENT_NANOS) {
-        base = each;
-      }
-    }
+    Sample base = samples.base(now).counted();
     LatencySnapshot ever = latency.watched();
     LatencySnapshot late = ever.since(base.latencies);
     return new PublisherSnapshot(

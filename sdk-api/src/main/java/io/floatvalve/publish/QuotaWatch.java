@@ -51,6 +51,9 @@ public final class QuotaWatch {
   private long pacedSince;
   private long heldNanos;
   private boolean wasHeld;
+  private long countedHeldFrom;
+  private long heldUntil;
+  private long heldForNanos;
   private long refused;
   private long refusedTold;
   private long refusedToldNanos;
@@ -79,6 +82,8 @@ public final class QuotaWatch {
     this.messageWarning = new Warning(messages, false, nowNanos);
     this.byteWarning = new Warning(bytes, true, nowNanos);
     this.detector = new ThrottleDetector(nowNanos, tickNanos);
+    this.countedHeldFrom = nowNanos;
+    this.heldUntil = nowNanos;
     this.lookedNanos = nowNanos - LOOK_NANOS;
     this.refusedToldNanos = nowNanos - SECOND;
     this.strippedToldNanos = nowNanos - SECOND;
@@ -97,10 +102,25 @@ public final class QuotaWatch {
     bytes.add(nowNanos, size);
   }
 
-  /** Notes that a quota holds the next message. */
-  public void held(long nowNanos) {
+  /**
+   * Notes that a quota holds the next message.
+   *
+   * @param waitNanos for how long, from now on
+   */
+  public void held(long nowNanos, long waitNanos) {
     heldNanos = nowNanos;
     wasHeld = true;
+    countHeld(nowNanos);
+    countedHeldFrom = nowNanos;
+    heldUntil = nowNanos + waitNanos;
+  }
+
+  private void countHeld(long nowNanos) {
+    long end = Math.min(nowNanos, heldUntil);
+    if (end > countedHeldFrom) {
+      heldForNanos += end - countedHeldFrom;
+      countedHeldFrom = end;
+    }
   }
 
   /** Notes a publish that was not sent because of a quota. */
@@ -122,10 +142,12 @@ public final class QuotaWatch {
 
   /** Returns how it stands. */
   public Usage usage(long nowNanos) {
+    countHeld(nowNanos);
     return new Usage(
         messages.reading(nowNanos),
         bytes.reading(nowNanos),
         detector.evidence(),
+        Duration.ofNanos(heldForNanos),
         refused,
         stripped);
   }

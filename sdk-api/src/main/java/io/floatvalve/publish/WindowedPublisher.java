@@ -673,7 +673,7 @@ final class WindowedPublisher implements Publisher {
     held = true;
     heldNanos = now;
     holdNanos = wait;
-    used.held(now);
+    used.held(now, wait);
     return null;
   }
 

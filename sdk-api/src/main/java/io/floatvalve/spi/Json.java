@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -74,6 +75,16 @@ public final class Json {
   /** Returns whether it is there, and not null. */
   public boolean exists() {
     return value != null;
+  }
+
+  /**
+   * Returns it if it is of a type.
+   *
+   * @param type {@code Number}, {@code Boolean}, {@code String}, {@code Map} or {@code List}; what
+   *     lies in these two is {@code Json}
+   */
+  public <T> Optional<T> as(Class<T> type) {
+    return type.isInstance(value) ? Optional.of(type.cast(value)) : Optional.empty();
   }
 
   /** Reads by recursion, which the depth bounds. */

@@ -75,7 +75,10 @@ public interface ReceiveLink {
     return Duration.ZERO;
   }
 
-  /** Returns what this consumer is called at the broker now, or empty if that is not known. */
+  /**
+   * Returns what this consumer is called at the broker now, or how all that it is called begins;
+   * empty if that is not known.
+   */
   default String name() {
     return "";
   }

@@ -43,6 +43,7 @@ final class ConsumerDraft {
   long broken;
   long keyless;
   double busyShare = 0.25;
+  double busyLasting = 0.25;
   Timing handling = timing(800, 10);
   Timing before = timing(10_000, 10);
   ConsumerSnapshot.Held held = ConsumerSnapshot.Held.NOTHING;
@@ -126,6 +127,7 @@ final class ConsumerDraft {
             broken,
             keyless,
             busyShare,
+            busyLasting,
             handling,
             timing(took, 1),
             timing(took, 5)),
@@ -171,6 +173,7 @@ final class ConsumerDraft {
       case 0 -> d.idle(millis(random.nextInt(0, 100_000_000)));
       case 1 -> { // steady: handlers and the queue have some time left
         d.busyShare = random.nextDouble(0, 0.89);
+        d.busyLasting = random.nextDouble(0, 0.97);
         d.inHandlers = random.nextInt(0, d.slots + 1);
         d.queueEmpty = millis(random.nextInt(0, 2_900));
         d.waiting = random.nextInt(0, d.window);

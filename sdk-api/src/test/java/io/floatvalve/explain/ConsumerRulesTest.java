@@ -208,6 +208,27 @@ final class ConsumerRulesTest {
             "copies-failing"),
         row("a copy failed and was mended", d -> d.copiesFailed = 1),
         row(
+            "handlers without a break, of whom what waits is given back",
+            d -> {
+              d.pressed(millis(200));
+              d.handling = ConsumerDraft.timing(20, 400);
+              d.busyLasting = 0.99;
+            },
+            "handler-slow"),
+        row(
+            "handlers without a break, and nothing waits",
+            d -> {
+              d.busyLasting = 1;
+              d.busyShare = 1;
+            }),
+        row(
+            "handlers that stood still with the process",
+            d -> {
+              d.pressed(millis(200));
+              d.busyLasting = 1;
+              d.pause = S2;
+            }),
+        row(
             "memory waits",
             d -> {
               d.pressed(S3);
@@ -262,6 +283,26 @@ final class ConsumerRulesTest {
               d.view = view().withBacklog(9, 0).withConsumers(List.of(own(60, 0, false)));
             },
             "held-by-broker"),
+        row(
+            "stands by while another has its turn",
+            d -> {
+              d.idle(S4);
+              d.view =
+                  view()
+                      .withSpread(BrokerView.Spread.ONE)
+                      .withBacklog(9, 0)
+                      .withConsumers(List.of(own(60, 0, false), sibling(0)));
+            }),
+        row(
+            "stands by while another has it all",
+            d -> {
+              d.idle(S4);
+              d.view =
+                  view()
+                      .withSpread(BrokerView.Spread.ONE)
+                      .withBacklog(800, 800)
+                      .withConsumers(List.of(own(60, 0, false), sibling(800)));
+            }),
         row(
             "held for a moment",
             d -> {

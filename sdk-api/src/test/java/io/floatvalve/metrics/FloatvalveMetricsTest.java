@@ -9,6 +9,9 @@ import io.floatvalve.publish.PublishOutcome.NotSent;
 import io.floatvalve.publish.PublishOutcome.Unknown;
 import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.PublisherStatus;
+import io.floatvalve.rate.PeakSecond.Reading;
+import io.floatvalve.rate.ThrottleDetector;
+import io.floatvalve.rate.Usage;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
@@ -16,6 +19,8 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -114,6 +119,34 @@ final class FloatvalveMetricsTest {
     assertThat(gauge("floatvalve.publisher.blocked")).isEqualTo(1);
     assertThat(gauge("floatvalve.publisher.state", "state", "blocked")).isEqualTo(1);
     assertThat(gauge("floatvalve.publisher.state", "state", "open")).isZero();
+  }
+
+  @Test
+  void quotas_areShownAsPartsOfThem_andNaNWhereThereIsNone() {
+    metrics.watch("orders", publisher);
+    metrics.watch("orders", consumer);
+    Usage used =
+        Usages.of(
+            new Reading(300, 450, 600, 100, 9_000, 500, 7, 1),
+            ThrottleDetector.Verdict.LIKELY,
+            Duration.ofMillis(2_500),
+            3);
+    publisher.usage = used;
+    consumer.usage = used;
+
+    for (String kind : List.of("floatvalve.publisher.", "floatvalve.consumer.")) {
+      assertThat(gauge(kind + "quota.used", "of", "messages")).isEqualTo(0.6);
+      assertThat(gauge(kind + "quota.peak", "of", "messages")).isEqualTo(0.9);
+      assertThat(gauge(kind + "busiest.second", "of", "messages")).isEqualTo(450);
+      assertThat(gauge(kind + "quota.used", "of", "bytes")).isNaN();
+      assertThat(gauge(kind + "quota.peak", "of", "bytes")).isNaN();
+      assertThat(gauge(kind + "busiest.second", "of", "bytes")).isEqualTo(80);
+      assertThat(counter(kind + "quota.busy", "of", "messages")).isEqualTo(7);
+      assertThat(counter(kind + "quota.held")).isEqualTo(2.5);
+      assertThat(counter(kind + "quota.refused")).isEqualTo(3);
+      assertThat(gauge(kind + "throttling", "verdict", "likely")).isEqualTo(1);
+      assertThat(gauge(kind + "throttling", "verdict", "none")).isZero();
+    }
   }
 
   @Test

@@ -8,11 +8,9 @@ import io.floatvalve.metrics.Health.State;
 import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.PublisherStatus;
 import java.time.Duration;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 final class HealthCheckTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -140,30 +138,5 @@ final class HealthCheckTest {
     assertThatThrownBy(() -> HealthCheck.withPatience(Duration.ZERO))
         .hasMessageContaining("PT0.1S")
         .hasMessageContaining("PT0S");
-  }
-
-  /** Beside a dull model, which keeps every look. */
-  @ParameterizedTest
-  @ValueSource(ints = {1, 2, 3, 4, 5, 6})
-  void standstill_isFromTheFirstOfTheLooksThatSawTheSame(int seed) {
-    var random = new Random(seed);
-    var standstill = new Standstill();
-    long at = 0;
-    long ended = 0;
-    long first = 0;
-    long endedThen = -1;
-    for (int i = 0; i < 1_000; i++) {
-      at += random.nextInt(10);
-      ended += random.nextInt(4) == 0 ? 1 : 0;
-      boolean some = random.nextInt(4) != 0;
-      if (!some) {
-        endedThen = -1;
-      } else if (endedThen != ended) {
-        endedThen = ended;
-        first = at;
-      }
-
-      assertThat(standstill.at(at, ended, some)).isEqualTo(some ? at - first : 0);
-    }
   }
 }

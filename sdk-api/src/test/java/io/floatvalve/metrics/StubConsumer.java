@@ -13,6 +13,7 @@ import java.util.Optional;
 
 /** A consumer that says what it was told to say. */
 final class StubConsumer implements PullConsumer {
+  Usage usage = Usages.none();
   final LatencyRecorder handling = new LatencyRecorder("started-handled");
   ConsumerStatus.State state = ConsumerStatus.State.RUNNING;
   int waiting = 3;
@@ -34,7 +35,7 @@ final class StubConsumer implements PullConsumer {
 
   @Override
   public Usage usage() {
-    throw new UnsupportedOperationException();
+    return usage;
   }
 
   @Override

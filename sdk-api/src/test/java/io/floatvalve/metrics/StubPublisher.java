@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 
 /** A publisher that says what it was told to say, and keeps what it is given. */
 final class StubPublisher implements Publisher {
+  Usage usage = Usages.none();
   final Map<Verdict, Long> outcomes = new EnumMap<>(Verdict.class);
   final Map<Unknown.Cause, Long> unknown = new EnumMap<>(Unknown.Cause.class);
   final Map<NotSent.Reason, Long> notSent = new EnumMap<>(NotSent.Reason.class);
@@ -64,7 +65,7 @@ final class StubPublisher implements Publisher {
 
   @Override
   public Usage usage() {
-    throw new UnsupportedOperationException();
+    return usage;
   }
 
   @Override

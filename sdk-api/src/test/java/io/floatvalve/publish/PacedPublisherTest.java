@@ -100,14 +100,14 @@ final class PacedPublisherTest {
   void whatWaitsTooLongForAQuota_isNotSent() throws Exception {
     broker.confirmAtOnce = true;
     var policy = one();
-    var publisher = side.open(settings(policy).withMaxWait(Duration.ofMillis(50)));
+    var publisher = side.open(settings(policy).withMaxWait(Duration.ofMillis(300)));
 
     assertThat(outcome(publisher.publish(text("a"))).verdict()).isEqualTo(Verdict.CONFIRMED);
     NotSent late = (NotSent) outcome(publisher.publish(text("b")));
 
     assertThat(late.reason()).isEqualTo(NotSent.Reason.RATE_LIMITED);
     assertThat(late.retry()).isEqualTo(PublishOutcome.Retry.SAFE);
-    assertThat(late.detail()).contains("PT0.05S").contains("quota");
+    assertThat(late.detail()).contains("PT0.3S").contains("quota");
     assertThat(policy.status().refused()).isEqualTo(1);
     assertThat(policy.status().scopes().get(0).messages()).isEqualTo(1);
   }
@@ -122,6 +122,7 @@ final class PacedPublisherTest {
 
     assertThat(outcome(first).verdict()).isEqualTo(Verdict.CONFIRMED);
     assertThat(outcome(second).verdict()).isEqualTo(Verdict.CONFIRMED);
+    assertThat(publisher.usage().held()).isGreaterThan(Duration.ofMillis(500));
   }
 
   @ParameterizedTest

@@ -11,6 +11,10 @@ import io.floatvalve.Messaging;
 import io.floatvalve.consume.Consumer;
 import io.floatvalve.consume.ConsumerSettings;
 import io.floatvalve.consume.Delivery;
+import io.floatvalve.consume.PullConsumer;
+import io.floatvalve.explain.BrokerViews;
+import io.floatvalve.explain.Explanation;
+import io.floatvalve.explain.Finding;
 import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Ordering;
@@ -33,6 +37,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
@@ -211,6 +216,12 @@ final class FieldCasesTest {
               handled.merge(number(delivery), 1, Integer::sum);
               return Settlement.accept();
             });
+        messaging.viewedBy(admin(node));
+        Finding.StarvedBySiblings starved = found(other::explain, Finding.StarvedBySiblings.class);
+        assertThat(starved.permits()).hasValue(-99);
+        assertThat(starved.held()).isEqualTo(100);
+        assertThat(starved.evidence().toString()).contains("batch granularity");
+
         send(node, topic, 100, 1100, 100);
         await().atMost(PATIENCE).until(() -> byOther.get() == 1000);
         go.countDown();
@@ -305,6 +316,41 @@ final class FieldCasesTest {
               });
       assertThat(blocked).isFalse();
     }
+    send(node, topic, 500, 1000); // and what is said of those who keep to no limit
+    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+        PullConsumer consumer =
+            messaging.pullConsumer(
+                from(topic)
+                    .withMaxUnsettled(1_000)
+                    .withPermits(PermitPolicy.fixed(100))
+                    .withCloseTimeout(Duration.ZERO))) {
+      messaging.viewedBy(admin(node));
+      for (int i = 0; i < 50; i++) {
+        Delivery next = consumer.receive(PATIENCE).orElseThrow();
+        if (i < 10) {
+          var unused = next.settle(Settlement.accept());
+        }
+      }
+      Finding.BlockedOnUnacked full = found(consumer::explain, Finding.BlockedOnUnacked.class);
+      assertThat(full.limit()).isEqualTo(50);
+      assertThat(full.more()).isEqualTo(full.unacked() - 25);
+      assertThat(full.what()).contains(Long.toString(full.unacked()));
+    }
+  }
+
+  private static BrokerViews admin(PulsarNode node) {
+    return PulsarBroker.Admin.at(node.adminUrl()).withInterval(Duration.ofMillis(200)).views();
+  }
+
+  /** Waits for a finding to be the first. */
+  private static <F extends Finding> F found(Supplier<Explanation> explain, Class<F> kind) {
+    return kind.cast(
+        await()
+            .atMost(PATIENCE)
+            .until(
+                () -> explain.get().findings(),
+                all -> !all.isEmpty() && kind.isInstance(all.get(0)))
+            .get(0));
   }
 
   @Test
@@ -337,6 +383,12 @@ final class FieldCasesTest {
         sendKeyed(node, topic, "k", 200, 400);
         sendKeyed(node, topic, "z", 0, 200);
         await().atMost(PATIENCE).until(() -> byNewcomer.get() > 0);
+        messaging.viewedBy(admin(node));
+        Finding.KeySharedDraining draining =
+            found(newcomer::explain, Finding.KeySharedDraining.class);
+        assertThat(draining.keys()).isPositive();
+        assertThat(draining.unacked()).isPositive();
+        assertThat(draining.holder()).isNotEmpty();
 
         go.countDown();
         await().atMost(PATIENCE).until(() -> total.get() >= 600);
@@ -389,6 +441,9 @@ final class FieldCasesTest {
             });
 
         await().atMost(PATIENCE).until(() -> backlog(node, topic) == 0);
+        assertThat(consumer.explain().findings())
+            .filteredOn(Finding.AckTimeoutTooShort.class::isInstance)
+            .hasSize(ackTimeout.isZero() ? 0 : 1);
         assertThat(consumer.drain(PATIENCE)).isZero();
         assertThat(runs).as("with an ack timeout of %s", ackTimeout).hasValue(3);
       }

@@ -91,15 +91,14 @@ final class ManagementViews implements BrokerViews {
       view = view.withSpread(single ? Spread.ONE : Spread.SHARED);
     }
     List<Member> members = new ArrayList<>();
+    boolean ownKnown = false;
     for (Json each : queue.at("consumer_details").elements()) {
       String tag = each.at("consumer_tag").text();
-      members.add(
-          new Member(
-              tag,
-              !name.isEmpty() && tag.equals(name),
-              OptionalLong.empty(),
-              OptionalLong.empty(),
-              false));
+      boolean own = !name.isEmpty() && tag.startsWith(name);
+      if (!own || !ownKnown) { // while its prefetch changes one of ours is two of theirs
+        members.add(new Member(tag, own, OptionalLong.empty(), OptionalLong.empty(), false));
+      }
+      ownKnown |= own;
     }
     return queue.at("consumer_details").exists() ? view.withConsumers(members) : view;
   }

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,6 +57,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   private final Object lock = new Object();
   private final Unsettled unsettled = new Unsettled(); // guarded by lock
+  private final String name;
   private final Feeds feeds; // guarded by lock
   private final ArrayDeque<Taken> waiting = new ArrayDeque<>(); // guarded by lock
   private long waitingBytes; // guarded by lock
@@ -106,15 +108,11 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
         weighed = before.weighed;
       }
     }
-    this.feeds =
-        new Feeds(
-            this,
-            channel,
-            plan,
-            "floatvalve-" + request.epoch() + "-",
-            request.slots(),
-            lock,
-            unsettled);
+    // While its prefetch changes it is two consumers at the broker: they have a name in common.
+    this.name =
+        String.format(
+            "floatvalve-%08x-%d-", ThreadLocalRandom.current().nextInt(), request.epoch());
+    this.feeds = new Feeds(this, channel, plan, name, request.slots(), lock, unsettled);
     // A quorum queue without a delivery limit puts at its end what is given back singly, and at its
     // head, in order, what comes back by the end of the channel.
     this.traits =
@@ -243,6 +241,11 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       hurry = true;
       dueAt(0);
     }
+  }
+
+  @Override
+  public String name() {
+    return name;
   }
 
   @Override

@@ -15,6 +15,7 @@ import io.floatvalve.consume.ConsumerSettings;
 import io.floatvalve.consume.Delivery;
 import io.floatvalve.consume.PullConsumer;
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.Finding;
 import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
@@ -123,6 +124,21 @@ class ConsumeFieldCasesTest {
       assertThat(rig.ready(queue)).isEqualTo(3_000 - 20 - 10 - 6);
       assertThat(consumer.status().permits()).isEqualTo(20);
       assertThat(consumer.status().inHandlers()).isEqualTo(10);
+      Finding.BlockedOnUnacked full =
+          await()
+              .atMost(LIMIT)
+              .until(
+                  () -> {
+                    assertThat(consumer.receive(Duration.ofMillis(10))).isEmpty();
+                    return consumer.explain().findings();
+                  },
+                  found -> !found.isEmpty() && found.get(0) instanceof Finding.BlockedOnUnacked)
+              .stream()
+              .map(Finding.BlockedOnUnacked.class::cast)
+              .findFirst()
+              .orElseThrow();
+      assertThat(full.what()).contains("waits for acknowledgements");
+      assertThat(full.unacked()).isEqualTo(10);
     }
     assertThat(tap.methods("basic.qos"))
         .isNotEmpty()

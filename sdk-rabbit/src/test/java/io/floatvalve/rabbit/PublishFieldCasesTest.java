@@ -11,6 +11,7 @@ import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import io.floatvalve.Messaging;
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.Finding;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.MessagingException;
@@ -431,6 +432,13 @@ class PublishFieldCasesTest {
       assertThat(publishing.isAlive()).as("a caller hangs").isFalse();
       assertThat(a.status().inFlight()).isLessThanOrEqualTo(200);
       assertThat(a.status().flowReason()).contains("memory");
+      assertThat(a.explain().findings().get(0))
+          .isInstanceOfSatisfying(
+              Finding.ConnectionBlocked.class,
+              blocked -> {
+                assertThat(blocked.what()).startsWith("blocked: ").contains("memory");
+                assertThat(blocked.since()).isPositive();
+              });
       await()
           .until(
               () ->
@@ -500,6 +508,13 @@ class PublishFieldCasesTest {
     // After as long again the channel would be given up, and no place kept.
     assertThat(publisher.status().inFlight()).as("places are kept").isEqualTo(messages);
     assertThat(publisher.status().oldestInFlight()).isGreaterThan(Duration.ofSeconds(3));
+    assertThat(publisher.explain().findings().get(0))
+        .isInstanceOfSatisfying(
+            Finding.BrokerSilent.class,
+            silent -> {
+              assertThat(silent.silentFor()).isGreaterThan(Duration.ofSeconds(1));
+              assertThat(silent.inFlight()).isEqualTo(messages);
+            });
     proxy.unstall();
     await().until(() -> publisher.status().inFlight() == 0);
 

@@ -1,10 +1,10 @@
 package io.floatvalve.testkit;
 
+import io.floatvalve.spi.Json;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An answer of a Pulsar broker's admin REST.
@@ -14,11 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PulsarStats {
   private final String json;
-  private final @Nullable Object tree;
+  private final Json tree;
 
   PulsarStats(String json) {
     this.json = json;
-    this.tree = Json.read(json);
+    this.tree = Json.parse(json);
   }
 
   /** Returns the answer as the broker sent it. */
@@ -28,7 +28,7 @@ public final class PulsarStats {
 
   /** Tells whether the path leads to something other than null. */
   public boolean has(String... path) {
-    return find(path) != null;
+    return find(path).exists();
   }
 
   /**
@@ -92,25 +92,25 @@ public final class PulsarStats {
   }
 
   private <T> T as(Class<T> type, String... path) {
-    Object found = find(path);
-    if (!type.isInstance(found)) {
-      throw new IllegalStateException(
-          "no " + type.getSimpleName() + " at " + String.join("/", path) + " in " + json);
-    }
-    return type.cast(found);
+    return find(path)
+        .as(type)
+        .orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "no "
+                        + type.getSimpleName()
+                        + " at "
+                        + String.join("/", path)
+                        + " in "
+                        + json));
   }
 
-  private @Nullable Object find(String... path) {
-    Object at = tree;
+  private Json find(String... path) {
+    Json at = tree;
     for (String step : path) {
-      if (at instanceof Map<?, ?> fields) {
-        at = fields.get(step);
-      } else if (at instanceof List<?> list && step.matches("\\d{1,9}")) {
-        int index = Integer.parseInt(step);
-        at = index < list.size() ? list.get(index) : null;
-      } else {
-        return null;
-      }
+      List<Json> elements = at.elements();
+      int index = step.matches("\\d{1,9}") ? Integer.parseInt(step) : Integer.MAX_VALUE;
+      at = index < elements.size() ? elements.get(index) : at.at(step);
     }
     return at;
   }

@@ -11,8 +11,8 @@ public final class MetricsOptions {
       names = "--metrics-port",
       paramLabel = "PORT",
       description =
-          "Serve metrics for Prometheus at this port, path /metrics; 0 takes a free one and says"
-              + " which. Default: serve none.")
+          "Serve metrics for Prometheus at this port, path /metrics, and health for a probe, path"
+              + " /health; 0 takes a free one and says which. Default: serve none.")
   private @Nullable Integer port;
 
   @Option(

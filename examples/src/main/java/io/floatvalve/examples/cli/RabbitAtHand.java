@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,8 +43,18 @@ public final class RabbitAtHand implements BrokerAtHand {
    * @throws CannotRun if there is none, or it cannot be reached
    */
   public static RabbitAtHand open(CommonOptions options, Console console) {
+    return open(options, console, RabbitNode::start);
+  }
+
+  /** As {@link #open}; a node that it starts has the management interface. */
+  public static RabbitAtHand openManaged(CommonOptions options, Console console) {
+    return open(options, console, RabbitNode::startManaged);
+  }
+
+  private static RabbitAtHand open(
+      CommonOptions options, Console console, Supplier<RabbitNode> starting) {
     String given = options.rabbitUri();
-    RabbitAtHand found = given == null ? started(console) : existing(given, options);
+    RabbitAtHand found = given == null ? started(console, starting) : existing(given, options);
     console.say("broker: " + found.describe());
     return found;
   }
@@ -54,7 +65,7 @@ public final class RabbitAtHand implements BrokerAtHand {
     return new RabbitAtHand(uri, versionAt(uri), how, null);
   }
 
-  private static RabbitAtHand started(Console console) {
+  private static RabbitAtHand started(Console console, Supplier<RabbitNode> starting) {
     if (!RabbitNode.available()) {
       throw CannotRun.unreachable(
           "no RabbitMQ: neither --uri nor "
@@ -66,7 +77,7 @@ public final class RabbitAtHand implements BrokerAtHand {
     console.progress("starting a private RabbitMQ node ...");
     RabbitNode node;
     try {
-      node = RabbitNode.start();
+      node = starting.get();
     } catch (IllegalStateException e) {
       throw CannotRun.unreachable("the installed rabbitmq-server did not start", e);
     }

@@ -197,7 +197,7 @@ public final class ConsumeCommand implements Callable<Integer> {
     try (var messaging = ground.messaging(event -> console.progress("  " + event));
         Consumer consumer = messaging.consumer(settings)) {
       if (endpoint != null) {
-        endpoint.metrics().watch(ground.name(), consumer);
+        endpoint.watch(ground.name(), consumer);
       }
       consumer.handle(delivery -> handle(delivery, run, account));
       Double rate = feed;

@@ -6,11 +6,11 @@ import io.floatvalve.consume.ConsumerStatus;
 import io.floatvalve.event.Event;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Findings;
+import io.floatvalve.examples.cli.MetricsEndpoint;
 import io.floatvalve.examples.report.ReadBack;
 import io.floatvalve.latency.LatencyLog;
 import io.floatvalve.latency.LatencyRecorder;
 import io.floatvalve.latency.LatencySnapshot;
-import io.floatvalve.metrics.FloatvalveMetrics;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.Settlement;
 import io.floatvalve.publish.PublishOutcome.Verdict;
@@ -92,7 +92,7 @@ public final class LoadRun {
    * @param folder for the log of latencies, or null for none
    * @param metrics shows its publishers and consumers; null where nobody watches
    */
-  public LoadResult run(@Nullable Path folder, @Nullable FloatvalveMetrics metrics)
+  public LoadResult run(@Nullable Path folder, @Nullable MetricsEndpoint metrics)
       throws IOException {
     PublisherSettings place =
         target

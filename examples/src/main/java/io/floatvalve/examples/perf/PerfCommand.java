@@ -152,8 +152,7 @@ public final class PerfCommand implements Callable<Integer> {
         console.progress("load: " + inWords(load));
         String prefix = one ? "" : load.name() + ".";
         LoadResult result =
-            new LoadRun(target, load, console, findings, prefix)
-                .run(folder(one, i), endpoint == null ? null : endpoint.metrics());
+            new LoadRun(target, load, console, findings, prefix).run(folder(one, i), endpoint);
         results.add(result);
         result.figuresTo(findings, one ? "" : "load_" + (i + 1) + "_");
         if (stop.asked()) {

@@ -3,20 +3,13 @@ package io.floatvalve.examples.lab.explain;
 import io.floatvalve.Messaging;
 import io.floatvalve.consume.ConsumerSettings;
 import io.floatvalve.examples.cli.PulsarAtHand;
-import io.floatvalve.explain.BrokerView;
-import io.floatvalve.explain.BrokerView.Member;
 import io.floatvalve.model.Address;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.pulsar.PulsarBroker;
 import io.floatvalve.testkit.FaultProxy;
-import io.floatvalve.testkit.PulsarStats;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
-import java.util.OptionalLong;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 
 /** Pulsar: a topic with a subscription. */
@@ -24,11 +17,10 @@ final class PulsarGround implements Ground {
   /** The subscription of every scene. */
   static final String GROUP = "lab";
 
-  private final PulsarAtHand pulsar;
-  private int places;
+  private static final Duration CLOSING = Duration.ofMillis(500);
 
-  /** What the admin interface said last, by topic: the scenes ask it, explanations only look. */
-  private final Map<String, PulsarStats> seen = new ConcurrentHashMap<>();
+  private final PulsarAtHand pulsar;
+  private final AtomicInteger places = new AtomicInteger();
 
   PulsarGround(PulsarAtHand pulsar) {
     this.pulsar = pulsar;
@@ -45,7 +37,7 @@ final class PulsarGround implements Ground {
 
   @Override
   public Messaging messaging() {
-    return pulsar.messaging(event -> {});
+    return seeing(pulsar.messaging(event -> {}));
   }
 
   @Override
@@ -55,21 +47,47 @@ final class PulsarGround implements Ground {
 
   @Override
   public Messaging messaging(FaultProxy proxy) {
-    return pulsar.messaging(proxy, event -> {});
+    return seeing(pulsar.messaging(proxy, event -> {}));
+  }
+
+  private Messaging seeing(Messaging messaging) {
+    pulsar
+        .node()
+        .ifPresent(
+            node ->
+                messaging.viewedBy(
+                    PulsarBroker.Admin.at(node.adminUrl())
+                        .withInterval(Duration.ofMillis(500))
+                        .views()));
+    return messaging;
   }
 
   @Override
   public String place(String what) {
-    String topic = pulsar.topic(what + "-" + ++places);
+    String topic = pulsar.topic(what + "-" + places.incrementAndGet());
     pulsar.rest().createTopic(topic);
     pulsar.rest().createSubscriptionFromFirst(topic, GROUP);
     return topic;
   }
 
   @Override
+  public String ordered(String what) {
+    return place(what); // the subscription's type sees to it
+  }
+
+  @Override
+  public Address refusing(String what) {
+    String topic = pulsar.topic(what + "-" + places.incrementAndGet());
+    pulsar.rest().createTopic(topic);
+    pulsar.rest().send("POST", "persistent/public/default/" + topic + "/terminate", "");
+    return Address.topic(topic);
+  }
+
+  @Override
   public ConsumerSettings from(String place) {
     return ConsumerSettings.from(Address.topic(place))
         .withGroup(GROUP)
+        .withCloseTimeout(CLOSING)
         .withNative(
             PulsarBroker.ConsumeSettings.defaults()
                 .withInitialPosition(SubscriptionInitialPosition.Earliest));
@@ -77,56 +95,7 @@ final class PulsarGround implements Ground {
 
   @Override
   public PublisherSettings to(String place) {
-    return PublisherSettings.to(Address.topic(place));
-  }
-
-  /** Asks the admin interface about a topic; a second's work at most. */
-  void ask(String topic) {
-    seen.put(topic, pulsar.rest().topicStats(topic));
-  }
-
-  /** Returns what it said last of a topic. */
-  BrokerView view(String topic, String name, long unackedLimit) {
-    PulsarStats stats = seen.get(topic);
-    if (stats == null || !stats.has("subscriptions", GROUP)) {
-      return BrokerView.from("Pulsar admin", Duration.ZERO);
-    }
-    List<Member> members = new ArrayList<>();
-    int count = stats.size("subscriptions", GROUP, "consumers");
-    for (int i = 0; i < count; i++) {
-      String[] at = {"subscriptions", GROUP, "consumers", Integer.toString(i), ""};
-      String called = stats.text(with(at, "consumerName"));
-      members.add(
-          new Member(
-              called,
-              called.equals(name),
-              OptionalLong.of(stats.number(with(at, "availablePermits"))),
-              OptionalLong.of(stats.number(with(at, "unackedMessages"))),
-              stats.flag(with(at, "blockedConsumerOnUnackedMsgs"))));
-    }
-    BrokerView view =
-        BrokerView.from("Pulsar admin at " + pulsar.uri(), Duration.ofMillis(100))
-            .withBacklog(
-                stats.number("subscriptions", GROUP, "msgBacklog"),
-                stats.number("subscriptions", GROUP, "unackedMessages"))
-            .withConsumers(members);
-    if (unackedLimit > 0) {
-      view = view.withUnackedLimit(unackedLimit);
-    }
-    if (stats.has("subscriptions", GROUP, "drainingHashesCount")) {
-      view =
-          view.withDraining(
-              stats.number("subscriptions", GROUP, "drainingHashesCount"),
-              stats.number("subscriptions", GROUP, "drainingHashesUnackedMessages"),
-              "");
-    }
-    return view;
-  }
-
-  private static String[] with(String[] path, String last) {
-    String[] all = path.clone();
-    all[all.length - 1] = last;
-    return all;
+    return PublisherSettings.to(Address.topic(place)).withCloseTimeout(CLOSING);
   }
 
   @Override

@@ -10,13 +10,17 @@ import io.floatvalve.rabbit.RabbitBroker;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.RabbitNode;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 
 /** RabbitMQ: classic queues. */
 final class RabbitGround implements Ground {
+  private static final Duration CLOSING = Duration.ofMillis(500);
+
   private final RabbitAtHand rabbit;
-  private int places;
   private final Queues queues;
+  private int places; // guarded by this
 
   RabbitGround(RabbitAtHand rabbit) throws IOException {
     this.rabbit = rabbit;
@@ -35,7 +39,7 @@ final class RabbitGround implements Ground {
 
   @Override
   public Messaging messaging() {
-    return rabbit.messaging(event -> {});
+    return seeing(rabbit.messaging(event -> {}));
   }
 
   @Override
@@ -45,23 +49,46 @@ final class RabbitGround implements Ground {
 
   @Override
   public Messaging messaging(FaultProxy proxy) {
-    return RabbitAtHand.messaging(rabbit.uriAt(proxy.host(), proxy.port()), event -> {});
+    return seeing(RabbitAtHand.messaging(rabbit.uriAt(proxy.host(), proxy.port()), event -> {}));
+  }
+
+  private Messaging seeing(Messaging messaging) {
+    rabbit
+        .node()
+        .ifPresent(
+            node ->
+                messaging.viewedBy(
+                    RabbitBroker.Management.at(node.managementUrl())
+                        .withInterval(Duration.ofMillis(500))
+                        .views()));
+    return messaging;
   }
 
   @Override
-  public String place(String what) throws IOException {
+  public synchronized String place(String what) throws IOException {
     return queues.classic(what + "-" + ++places);
+  }
+
+  @Override
+  public synchronized String ordered(String what) throws IOException {
+    return queues.classic(what + "-" + ++places, Map.of("x-single-active-consumer", true));
+  }
+
+  @Override
+  public synchronized Address refusing(String what) throws IOException {
+    return Address.exchange(queues.unboundExchange(what + "-" + ++places), "nobody");
   }
 
   @Override
   public ConsumerSettings from(String place) {
     return ConsumerSettings.from(Address.queue(place))
+        .withCloseTimeout(CLOSING)
         .withNative(RabbitBroker.ConsumeSettings.defaults().withRetryQueues(false));
   }
 
   @Override
   public PublisherSettings to(String place) {
-    return PublisherSettings.to(Address.queue(place));
+    return PublisherSettings.to(Address.queue(place)).withCloseTimeout(CLOSING);
   }
 
   @Override

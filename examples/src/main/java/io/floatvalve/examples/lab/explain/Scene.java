@@ -12,6 +12,21 @@ import java.io.IOException;
  * @param staging brings it about
  */
 record Scene(String cause, String expected, String broker, boolean quick, Staging staging) {
+  /** One that a quick run does not have. */
+  Scene(String cause, String expected, String broker, Staging staging) {
+    this(cause, expected, broker, false, staging);
+  }
+
+  /** Returns whether nothing is wrong in it. */
+  boolean isCalm() {
+    return expected.isEmpty();
+  }
+
+  /** Returns whether it is asked for: by its finding, or by the end of its name. */
+  boolean isCalled(String what) {
+    return expected.equals(what) || cause.endsWith(what);
+  }
+
   /** Brings a scene about. */
   @FunctionalInterface
   interface Staging {

@@ -4,6 +4,8 @@ import io.floatvalve.examples.cli.Experiments;
 import io.floatvalve.explain.Explanation;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Supplier;
 
 /** Looks at explanations while a scene is on, and keeps the first finding. */
@@ -16,8 +18,7 @@ final class Watch {
   private String first = "";
   private double seconds;
   private String text = "";
-  private int looks;
-  private long slowestNanos;
+  private final List<Long> lookNanos = new ArrayList<>();
 
   /**
    * Begins to watch.
@@ -65,11 +66,16 @@ final class Watch {
     text = look(explain).text();
   }
 
+  /** The scene could not be staged: then it found what is no finding. */
+  void failed(Exception why) {
+    first = "not staged";
+    text = why.toString();
+  }
+
   private Explanation look(Supplier<Explanation> explain) {
     long began = System.nanoTime();
     Explanation now = explain.get();
-    slowestNanos = looks == 0 ? 0 : Math.max(slowestNanos, System.nanoTime() - began);
-    looks++;
+    lookNanos.add(System.nanoTime() - began);
     return now;
   }
 
@@ -83,6 +89,11 @@ final class Watch {
     return !early.isEmpty();
   }
 
+  /** Returns how often an explanation was looked at. */
+  int looks() {
+    return lookNanos.size();
+  }
+
   double seconds() {
     return seconds;
   }
@@ -91,7 +102,8 @@ final class Watch {
     return text;
   }
 
-  double slowestMillis() {
-    return slowestNanos / 1e6;
+  /** Returns how long each look took; the first ones of a process are slow. */
+  List<Long> lookNanos() {
+    return lookNanos;
   }
 }
