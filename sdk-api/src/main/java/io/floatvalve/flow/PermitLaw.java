@@ -20,8 +20,8 @@ public sealed interface PermitLaw permits AdaptivePermits, FixedPermits {
   void taken(int bytes);
 
   /**
-   * Learns how long it can take until a broker hears of another number: what is seen before that
-   * is due to the number before.
+   * Learns how long it can take until a broker hears of another number: what is seen before that is
+   * due to the number before.
    *
    * @param nanos 0 or more
    */
