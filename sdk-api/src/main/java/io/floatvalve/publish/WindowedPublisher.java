@@ -350,7 +350,14 @@ final class WindowedPublisher implements Publisher {
 
   private void countRefused(PublishOutcome end) { // holds the lock
     if (end instanceof NotSent unsent && unsent.reason() == NotSent.Reason.RATE_LIMITED) {
-      used.refused();
+      countRefused();
+    }
+  }
+
+  private void countRefused() { // holds the lock
+    used.refused();
+    if (gate != null) {
+      gate.pacer().refused();
     }
   }
 
@@ -638,6 +645,9 @@ final class WindowedPublisher implements Publisher {
           return next;
         }
         dequeue();
+        if (exceeds == NotSent.Reason.MESSAGE_TOO_LARGE) {
+          countRefused();
+        }
         settle(next, new NotSent(exceeds, exceedsText(exceeds, next), next.attempt()));
         continue;
       }
@@ -1440,11 +1450,7 @@ final class WindowedPublisher implements Publisher {
   private void waitedTooLong(Pending pending) { // holds the lock
     wakeForRoom();
     String text = "waited " + settings.maxWait() + "; " + holdingText();
-    NotSent.Reason holding = holding();
-    if (holding == NotSent.Reason.RATE_LIMITED && gate != null) {
-      gate.pacer().refused();
-    }
-    settle(pending, new NotSent(holding, text, pending.attempt()));
+    settle(pending, new NotSent(holding(), text, pending.attempt()));
   }
 
   /** Ends an attempt; its place in flight stays taken until the answer comes. Holds the lock. */

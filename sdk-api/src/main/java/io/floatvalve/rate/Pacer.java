@@ -141,7 +141,7 @@ public final class Pacer {
     return part;
   }
 
-  /** Counts a message that has waited for too long. */
+  /** Counts a publish that is not sent because of a quota; whoever ends it so calls this. */
   public void refused() {
     lock.lock();
     try {
@@ -173,7 +173,6 @@ public final class Pacer {
       long wait = 0;
       for (Budget each : all) {
         if (each.isTooLarge(cost, bytes)) {
-          refused++;
           return Gate.TOO_LARGE;
         }
         long nanosLeft = each.nanosUntil(cost, bytes, now);
@@ -193,7 +192,6 @@ public final class Pacer {
       }
       if (slowest != null) {
         if (kind != Kind.CONSUME && rules.onExceed() == OnExceed.FAIL) {
-          refused++;
           return wait;
         }
         return await(gate, slowest, wait, now);

@@ -6,7 +6,7 @@ package io.floatvalve.rate;
  * @param messages that went through, by what they cost
  * @param bytes of their payloads
  * @param throttling what speaks for the broker's holding us back now
- * @param refused publishes that were not sent because of a quota
+ * @param refused publishes that were not sent because of a quota; as {@link QuotaStatus#refused}
  * @param delaysStripped messages that were sent without their delay, which was over
  */
 public record Usage(

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A publisher and its quotas; what may pass when is {@code PacerTest}'s matter. */
@@ -137,6 +138,29 @@ final class PacedPublisherTest {
     assertThat(reason(publisher.publish(text("b")))).isEqualTo(NotSent.Reason.RATE_LIMITED);
     assertThat(policy.status().refused()).isEqualTo(1);
     assertThat(policy.status().waiting()).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource(OnExceed.class)
+  void refusals_areCountedAlike_whateverHappensAtAQuota(OnExceed onExceed) throws Exception {
+    broker.confirmAtOnce = true;
+    var policy = one().withOnExceed(onExceed);
+    var publisher =
+        side.open(
+            settings(policy)
+                .withMaxBlock(Duration.ofMillis(50))
+                .withMaxWait(Duration.ofMillis(50))
+                .withMaxQueued(1));
+    assertThat(outcome(publisher.publish(text("a"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+
+    int refused = 0;
+    for (int i = 0; i < 4; i++) {
+      refused += outcome(publisher.publish(text("b"))).verdict() == Verdict.NOT_SENT ? 1 : 0;
+    }
+
+    assertThat(refused).isEqualTo(4);
+    assertThat(policy.status().refused()).isEqualTo(4);
+    assertThat(publisher.usage().refused()).isEqualTo(4);
   }
 
   @Test

@@ -10,6 +10,9 @@ import static org.awaitility.Awaitility.await;
 import io.floatvalve.Messaging;
 import io.floatvalve.consume.Consumer;
 import io.floatvalve.consume.ConsumerSettings;
+import io.floatvalve.event.Event;
+import io.floatvalve.explain.Certainty;
+import io.floatvalve.explain.Finding;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.Settlement;
@@ -21,9 +24,13 @@ import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.publish.WindowPolicy;
+import io.floatvalve.rate.Quota;
+import io.floatvalve.rate.QuotaPolicy;
+import io.floatvalve.spi.Broker;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.FaultProxy.Direction;
 import io.floatvalve.testkit.NeedsPulsar;
+import io.floatvalve.testkit.PulsarLimits.Rate;
 import io.floatvalve.testkit.PulsarNode;
 import java.io.IOException;
 import java.time.Duration;
@@ -44,6 +51,7 @@ import org.junit.jupiter.api.Timeout;
 @NeedsPulsar(ownProcess = true)
 @Timeout(300)
 final class PublishFieldCasesTest {
+  private static final int RATE = 200;
   private static final String ONCE = "public/once"; // its topics drop duplicates
 
   private static PublisherSettings to(String topic) {
@@ -244,6 +252,61 @@ final class PublishFieldCasesTest {
       }
       assertThat(stored(node, topic)).containsExactly("before", "after");
     }
+  }
+
+  @Test
+  void pp07_publishRate_isKeptByPacing_andWithoutThatItIsNamed(PulsarNode node) throws Exception {
+    String topic = topic("pp07");
+    node.rest().createTopic(topic);
+    node.rest().topicLimits(topic).setPublishRate(Rate.ofMessages(RATE));
+    Queue<Event> told = new ConcurrentLinkedQueue<>();
+    Broker broker =
+        PulsarBroker.connect(
+            PulsarBroker.Settings.at(node.serviceUrl())
+                .withAdmin(
+                    PulsarBroker.Admin.at(node.adminUrl()).withInterval(Duration.ofMillis(500))));
+    PublisherSettings settings =
+        to(topic)
+            .withWindow(WindowPolicy.fixed(10_000))
+            .withConfirmTimeout(Duration.ofSeconds(2))
+            .withNative(plain().withBatching(false));
+    try (Messaging messaging = Messaging.over(broker, told::add)) {
+      Publisher paced =
+          messaging.publisher(
+              settings.withQuota(
+                  QuotaPolicy.none()
+                      .withPublish(QuotaPolicy.Scope.TOPIC, Quota.messagesPerSecond(RATE))));
+      assertThat(outcomes(publish(paced, "paced", RATE)))
+          .allSatisfy(each -> assertThat(each.verdict()).isEqualTo(Verdict.CONFIRMED));
+      assertThat(limitedTimes(node, topic)).isZero();
+
+      Publisher hasty = messaging.publisher(settings);
+      List<CompletableFuture<PublishOutcome>> futures = publish(hasty, "hasty", 6 * RATE);
+
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  hasty.explain().findings().stream()
+                      .anyMatch(
+                          each ->
+                              each instanceof Finding.ThrottledPublish throttled
+                                  && throttled.certainty() == Certainty.CERTAIN));
+      await().atMost(PATIENCE).until(() -> isSuspected(told));
+      assertThat(outcomes(futures))
+          .extracting(PublishOutcome::verdict)
+          .containsOnly(Verdict.CONFIRMED, Verdict.UNKNOWN);
+      await().atMost(PATIENCE).until(() -> stored(node, topic).size() >= 7 * RATE);
+      assertThat(stored(node, topic)).hasSize(7 * RATE).doesNotHaveDuplicates();
+    }
+  }
+
+  private static boolean isSuspected(Queue<Event> told) {
+    return told.stream().anyMatch(Event.ThrottlingSuspected.class::isInstance);
+  }
+
+  private static long limitedTimes(PulsarNode node, String topic) {
+    return node.rest().topicStats(topic).number("publishRateLimitedTimes");
   }
 
   @Test
