@@ -209,6 +209,23 @@ public final class Pacer {
     }
   }
 
+  /**
+   * Counts what is published and cannot be held back: a copy of a consumed message. It is counted
+   * at the cluster alone, as its address is the adapter's matter; what comes after it waits.
+   */
+  void count(Kind kind, long bytes, long nanos) {
+    lock.lock();
+    try {
+      long now = at(nanos);
+      Kind counted = kind == Kind.DELAYED_PUBLISH && !rules.has(kind) ? Kind.PUBLISH : kind;
+      if (!rules.quota(counted, Scope.CLUSTER).isNone()) {
+        budget(new Place(counted, Scope.CLUSTER, "")).enter(1, bytes, now);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private long await(Gate gate, Budget place, long wait, long now) {
     if (!gate.isWaiting) {
       gate.isWaiting = true;

@@ -154,7 +154,13 @@ public final class QuotaPolicy {
   /**
    * Sets a quota for what is consumed: what is handed to handlers, or out by a pull consumer.
    * Brokers are asked for no more than it allows in half a second, so that they stop sending before
-   * they must. Nothing is dropped.
+   * they must; a prefetch of RabbitMQ has a place more for each message that may be in handlers, and
+   * where those are idle as many more wait here. Nothing is dropped.
+   *
+   * <p>Copies that are made for a later attempt, and dead letters, are published, too. They are
+   * counted at the quotas for publishing of the {@linkplain Scope#CLUSTER cluster}, where the same
+   * object has one, and publishers then wait for longer; but they are not held back themselves, so
+   * that no settlement waits for a quota.
    *
    * @param scope where it holds
    * @param quota {@link Quota#none()} by default, in each scope

@@ -11,6 +11,7 @@ import io.floatvalve.Messaging;
 import io.floatvalve.consume.Consumer;
 import io.floatvalve.consume.ConsumerSettings;
 import io.floatvalve.event.Event;
+import io.floatvalve.explain.BrokerViews;
 import io.floatvalve.explain.Certainty;
 import io.floatvalve.explain.Finding;
 import io.floatvalve.model.Address;
@@ -26,7 +27,6 @@ import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.publish.WindowPolicy;
 import io.floatvalve.rate.Quota;
 import io.floatvalve.rate.QuotaPolicy;
-import io.floatvalve.spi.Broker;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.FaultProxy.Direction;
 import io.floatvalve.testkit.NeedsPulsar;
@@ -260,17 +260,16 @@ final class PublishFieldCasesTest {
     node.rest().createTopic(topic);
     node.rest().topicLimits(topic).setPublishRate(Rate.ofMessages(RATE));
     Queue<Event> told = new ConcurrentLinkedQueue<>();
-    Broker broker =
-        PulsarBroker.connect(
-            PulsarBroker.Settings.at(node.serviceUrl())
-                .withAdmin(
-                    PulsarBroker.Admin.at(node.adminUrl()).withInterval(Duration.ofMillis(500))));
+    BrokerViews views =
+        PulsarBroker.Admin.at(node.adminUrl()).withInterval(Duration.ofMillis(500)).views();
     PublisherSettings settings =
         to(topic)
             .withWindow(WindowPolicy.fixed(10_000))
             .withConfirmTimeout(Duration.ofSeconds(2))
             .withNative(plain().withBatching(false));
-    try (Messaging messaging = Messaging.over(broker, told::add)) {
+    try (Messaging messaging =
+        Messaging.over(PulsarBroker.connect(node.serviceUrl()), told::add)) {
+      messaging.viewedBy(views);
       Publisher paced =
           messaging.publisher(
               settings.withQuota(
