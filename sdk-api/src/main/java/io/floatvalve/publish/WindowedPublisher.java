@@ -509,7 +509,11 @@ final class WindowedPublisher implements Publisher {
         Pending next = Objects.requireNonNull(claimed[i]);
         claimed[i] = null;
         latency.sent(next.sentNanos - next.queuedNanos);
-        at.link().send(firstClaim + i, next.outgoing());
+        if (next.partition == Gate.ANY_PARTITION) {
+          at.link().send(firstClaim + i, next.outgoing());
+        } else {
+          at.link().sendTo(next.partition, firstClaim + i, next.outgoing());
+        }
         i++;
       }
       return true;
@@ -637,7 +641,7 @@ final class WindowedPublisher implements Publisher {
         refusal = refusal(at, next.outgoing());
       }
       if (refusal == null) {
-        NotSent.Reason exceeds = gate == null ? null : exceeds(gate, next);
+        NotSent.Reason exceeds = gate == null ? null : exceeds(gate, at, next);
         if (held) {
           return null;
         }
@@ -660,14 +664,17 @@ final class WindowedPublisher implements Publisher {
    * Takes what a message needs from its quotas; or has it held, or says why it is not sent. Holds
    * the lock.
    */
-  private NotSent.@Nullable Reason exceeds(Gate gate, Pending next) {
+  private NotSent.@Nullable Reason exceeds(Gate gate, Incarnation at, Pending next) {
     Address own = next.message.address();
+    if (next.partition == Gate.ANY_PARTITION && gate.pacer().rules().isByPartition()) {
+      next.partition = at.link().partition(next.outgoing());
+    }
     long now = System.nanoTime();
     long wait =
         gate.take(
             next.isDelayed() ? Kind.DELAYED_PUBLISH : Kind.PUBLISH,
             own == null ? settings.address() : own,
-            Gate.ANY_PARTITION,
+            next.partition,
             next.cost(),
             next.bytes,
             now);

@@ -269,6 +269,31 @@ final class PacedPublisherTest {
   }
 
   @Test
+  void partitions_areCountedByThemselves_andEachMessageGoesToItsOwn() throws Exception {
+    broker.confirmAtOnce = true;
+    var policy =
+        QuotaPolicy.none()
+            .withHeadroom(1)
+            .withPublish(Scope.PARTITION, Quota.messagesPerSecond(20));
+    var publisher = side.open(settings(policy));
+    FakeBroker.Link link = broker.nextLink();
+    link.partitions = 2;
+    List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      futures.add(publisher.publish(text("a"))); // held for some time, and picked once
+    }
+
+    for (CompletableFuture<PublishOutcome> each : futures) {
+      assertThat(outcome(each).verdict()).isEqualTo(Verdict.CONFIRMED);
+    }
+    assertThat(link.sentTo).containsExactly(0, 1, 0, 1, 0, 1, 0, 1, 0, 1);
+    assertThat(policy.status().scopes())
+        .allSatisfy(each -> assertThat(each.messages()).isEqualTo(5))
+        .extracting(each -> each.name().replaceFirst(".*, ", ""))
+        .containsExactlyInAnyOrder("partition 0", "partition 1");
+  }
+
+  @Test
   void raisedLimit_letsWhatWaitsPass() throws Exception {
     broker.confirmAtOnce = true;
     var policy = messages(1);

@@ -27,6 +27,7 @@ import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.publish.WindowPolicy;
 import io.floatvalve.rate.Quota;
 import io.floatvalve.rate.QuotaPolicy;
+import io.floatvalve.rate.QuotaStatus;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.FaultProxy.Direction;
 import io.floatvalve.testkit.NeedsPulsar;
@@ -35,13 +36,17 @@ import io.floatvalve.testkit.PulsarNode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.pulsar.client.api.MessageId;
+import org.apache.pulsar.client.api.MessageIdAdv;
+import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.Reader;
 import org.junit.jupiter.api.Test;
@@ -298,6 +303,37 @@ final class PublishFieldCasesTest {
       await().atMost(PATIENCE).until(() -> stored(node, topic).size() >= 7 * RATE);
       assertThat(stored(node, topic)).hasSize(7 * RATE).doesNotHaveDuplicates();
     }
+  }
+
+  @Test
+  void partitions_areCountedByThemselves_andKeysGoWhereTheClientSendsThem(PulsarNode node)
+      throws Exception {
+    String topic = topic("partitions");
+    node.rest().createPartitionedTopic(topic, 3);
+    QuotaPolicy policy =
+        QuotaPolicy.none()
+            .withPublish(QuotaPolicy.Scope.PARTITION, Quota.messagesPerSecond(2_000));
+    Map<Integer, Long> byPartition = new HashMap<>();
+    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+        Producer<byte[]> plain = LinkRig.plain(node).newProducer().topic(topic).create()) {
+      Publisher publisher = messaging.publisher(to(topic).withQuota(policy));
+      List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
+      for (int i = 0; i < 60; i++) {
+        futures.add(publisher.publish(Message.builder(new byte[1]).key("key-" + i).build()));
+      }
+      for (int i = 0; i < 60; i++) {
+        Confirmed ours = (Confirmed) outcome(futures.get(i));
+        MessageIdAdv theirs = (MessageIdAdv) plain.newMessage().key("key-" + i).send();
+        assertThat(ours.receipt().split(":")[2]).isEqualTo("" + theirs.getPartitionIndex());
+        byPartition.merge(theirs.getPartitionIndex(), 1L, Long::sum);
+      }
+    }
+    assertThat(byPartition).hasSize(3);
+    for (QuotaStatus.ScopeStatus each : policy.status().scopes()) {
+      int partition = Integer.parseInt(each.name().replaceFirst(".*, partition ", ""));
+      assertThat(each.messages()).isEqualTo(byPartition.get(partition));
+    }
+    assertThat(policy.status().scopes()).hasSize(3);
   }
 
   private static boolean isSuspected(Queue<Event> told) {
