@@ -48,12 +48,11 @@ final class Routing implements MessageRouter {
     if (key != null && !key.isEmpty()) {
       return hash(key) % partitions;
     }
-    int at = next;
     if (!single && nowNanos - nextNanos >= stayNanos) {
       next = (next + 1) & Integer.MAX_VALUE;
       nextNanos = nowNanos;
     }
-    return at % partitions;
+    return next % partitions;
   }
 
   /** Sends the message that the client is given next to this partition. */

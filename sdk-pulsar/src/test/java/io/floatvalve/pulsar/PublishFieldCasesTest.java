@@ -44,6 +44,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.client.api.MessageIdAdv;
 import org.apache.pulsar.client.api.Producer;
@@ -334,6 +336,27 @@ final class PublishFieldCasesTest {
       assertThat(each.messages()).isEqualTo(byPartition.get(partition));
     }
     assertThat(policy.status().scopes()).hasSize(3);
+  }
+
+  /** All that goes over a throttled connection stands still with it, permits and answers too. */
+  @Test
+  void publishersAndConsumers_haveConnectionsOfTheirOwn(PulsarNode node) throws Exception {
+    String topic = topic("apart");
+    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+      Consumer consumer = messaging.consumer(ConsumerSettings.from(Address.topic(topic)).withGroup("g"));
+      consumer.handle(delivery -> Settlement.accept());
+      Publisher publisher = messaging.publisher(to(topic));
+      assertThat(outcome(publisher.publish(text("m"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+
+      String stats =
+          node.rest().send("GET", "persistent/public/default/" + topic + "/stats", "");
+
+      Matcher addresses = Pattern.compile("\"address\"\\s*:\\s*\"([^\"]+)\"").matcher(stats);
+      assertThat(addresses.results().map(each -> each.group(1)))
+          .as("of one publisher and one consumer")
+          .hasSize(2)
+          .doesNotHaveDuplicates();
+    }
   }
 
   private static boolean isSuspected(Queue<Event> told) {
