@@ -193,6 +193,10 @@ final class Bench extends Experiments implements AutoCloseable {
       thread.start();
     }
 
+    int perSecond() {
+      return perSecond;
+    }
+
     private void send() {
       Metronome pace = new Metronome(perSecond);
       while (!ended) {

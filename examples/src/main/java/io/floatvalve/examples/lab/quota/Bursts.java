@@ -280,7 +280,7 @@ final class Bursts {
       long word = bench.limitedTimes(topic) - before;
       check(
           "B8-throttled",
-          "1,000 a second, and 70 of another client's, to a topic of 1,000",
+          "1,000 a second, and " + others.perSecond() + " of another client's, to a topic of 1,000",
           "alarm when throttled at all",
           "likely throttling told, as the broker's own counter confirms",
           (all.isEmpty() ? "nothing told" : all.get(all.size() - 1).what())
