@@ -45,6 +45,9 @@ final class DetectorRounds {
   private static final long SECONDS = 10;
 
   private static final int AT_ONCE = 100;
+
+  /** What a throttled broker has not taken yet is of no interest. */
+  private static final Duration NO_PATIENCE = Duration.ofMillis(100);
   private static final int LIVE_OBJECTS = 2_000_000;
 
   private final Bench bench;
@@ -237,7 +240,8 @@ final class DetectorRounds {
                 other,
                 rabbit(scene, at, proxies),
                 Bench.common(PublisherSettings.to(Address.queue(queue)))
-                    .withQuota(policy(scene))));
+                    .withQuota(policy(scene))
+                    .withCloseTimeout(NO_PATIENCE)));
       }
       long began = System.nanoTime();
       run(scene, new Random(round), subjects, proxies);
@@ -328,7 +332,7 @@ final class DetectorRounds {
   }
 
   private static PublisherSettings settings(Scene scene, String topic) {
-    return Bench.to(topic).withQuota(policy(scene));
+    return Bench.to(topic).withQuota(policy(scene)).withCloseTimeout(NO_PATIENCE);
   }
 
   private static @Nullable QuotaPolicy policy(Scene scene) {
