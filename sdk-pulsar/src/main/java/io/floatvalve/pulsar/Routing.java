@@ -88,22 +88,22 @@ final class Routing implements MessageRouter {
     for (int i = 0; i < whole; i += 4) {
       int block =
           (bytes[i] & 0xff)
-              | (bytes[i + 1] & 0xff) << 8
-              | (bytes[i + 2] & 0xff) << 16
-              | (bytes[i + 3] & 0xff) << 24;
+              | ((bytes[i + 1] & 0xff) << 8)
+              | ((bytes[i + 2] & 0xff) << 16)
+              | ((bytes[i + 3] & 0xff) << 24);
       hash = Integer.rotateLeft(hash ^ mixed(block), 13) * 5 + 0xe6546b64;
     }
     int rest = 0;
     for (int i = bytes.length - 1; i >= whole; i--) {
-      rest = rest << 8 | (bytes[i] & 0xff);
+      rest = (rest << 8) | (bytes[i] & 0xff);
     }
     if (whole < bytes.length) {
       hash ^= mixed(rest);
     }
     hash ^= bytes.length;
-    hash = (hash ^ hash >>> 16) * 0x85ebca6b;
-    hash = (hash ^ hash >>> 13) * 0xc2b2ae35;
-    return hash ^ hash >>> 16;
+    hash = (hash ^ (hash >>> 16)) * 0x85ebca6b;
+    hash = (hash ^ (hash >>> 13)) * 0xc2b2ae35;
+    return hash ^ (hash >>> 16);
   }
 
   private static int mixed(int block) {
