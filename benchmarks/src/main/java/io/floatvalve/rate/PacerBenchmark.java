@@ -3,31 +3,38 @@ package io.floatvalve.rate;
 import io.floatvalve.model.Address;
 import io.floatvalve.rate.QuotaPolicy.Kind;
 import io.floatvalve.rate.QuotaPolicy.Scope;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.AuxCounters;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
 import org.openjdk.jmh.annotations.Measurement;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * What a message costs in its quotas, with the reading of the clock, where it passes at once.
  *
- * <p>Run with {@code -prof gc}. The time is that of one message on one thread. Where four threads
- * contend, divide it by four for what a message costs all of them.
+ * <p>Run with {@code -prof gc}. The score is of all threads together: one over it is the time of a
+ * message, also where four contend, on however many cores. {@code cpuNanos} over {@code messages}
+ * is what a message takes of the processors, waiting for the lock included.
  */
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@BenchmarkMode(Mode.Throughput)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 5, time = 1)
-@Fork(1)
+@Fork(2)
 public class PacerBenchmark {
   private static final int RUN = 100;
   private static final Address ADDRESS = Address.topic("t");
@@ -64,14 +71,40 @@ public class PacerBenchmark {
     private @Nullable Gate three;
 
     /** Makes its ways. */
-    @org.openjdk.jmh.annotations.Setup
+    @Setup
     public void open(One of, Three ofThree) {
       one = of.pacer.gate();
       three = ofThree.pacer.gate();
     }
   }
 
-  private static long take(@Nullable Gate given, long start) {
+  /** What the threads take of the processors. */
+  @AuxCounters(AuxCounters.Type.EVENTS)
+  @State(org.openjdk.jmh.annotations.Scope.Thread)
+  public static class Taken {
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
+    /** Nanoseconds on a processor. */
+    public long cpuNanos;
+
+    /** Messages that passed. */
+    public long messages;
+
+    /** Begins to count; on the thread that is counted. */
+    @Setup(Level.Iteration)
+    public void begin() {
+      messages = 0;
+      cpuNanos = -THREADS.getCurrentThreadCpuTime();
+    }
+
+    /** Ends. */
+    @TearDown(Level.Iteration)
+    public void end() {
+      cpuNanos += THREADS.getCurrentThreadCpuTime();
+    }
+  }
+
+  private static long take(@Nullable Gate given, long start, Taken taken) {
     Gate gate = Objects.requireNonNull(given);
     long passed = 0;
     for (int i = 0; i < RUN; i++) {
@@ -83,36 +116,37 @@ public class PacerBenchmark {
     if (passed == 0) {
       throw new IllegalStateException("nothing passes: this measures refusals");
     }
+    taken.messages += RUN;
     return passed;
   }
 
   /** One quota, one thread. */
   @Benchmark
   @OperationsPerInvocation(RUN)
-  public long oneScope(Publisher publisher, One of) {
-    return take(publisher.one, of.start);
+  public long oneScope(Publisher publisher, One of, Taken taken) {
+    return take(publisher.one, of.start, taken);
   }
 
   /** One quota, four threads. */
   @Benchmark
   @Threads(4)
   @OperationsPerInvocation(RUN)
-  public long oneScope_fourThreads(Publisher publisher, One of) {
-    return take(publisher.one, of.start);
+  public long oneScope_fourThreads(Publisher publisher, One of, Taken taken) {
+    return take(publisher.one, of.start, taken);
   }
 
   /** Three quotas, one thread. */
   @Benchmark
   @OperationsPerInvocation(RUN)
-  public long threeScopes(Publisher publisher, Three of) {
-    return take(publisher.three, of.start);
+  public long threeScopes(Publisher publisher, Three of, Taken taken) {
+    return take(publisher.three, of.start, taken);
   }
 
   /** Three quotas, four threads. */
   @Benchmark
   @Threads(4)
   @OperationsPerInvocation(RUN)
-  public long threeScopes_fourThreads(Publisher publisher, Three of) {
-    return take(publisher.three, of.start);
+  public long threeScopes_fourThreads(Publisher publisher, Three of, Taken taken) {
+    return take(publisher.three, of.start, taken);
   }
 }

@@ -865,6 +865,10 @@ final class Reception {
       loop.soon(() -> endNow(t, End.STALE));
       return;
     }
+    if (gate != null) {
+      Kind kind = copy.delay().isZero() ? Kind.PUBLISH : Kind.DELAYED_PUBLISH;
+      gate.count(kind, t.size, System.nanoTime());
+    }
     t.by.link().copy(t.received, copy, failure -> loop.soon(() -> copied(t, copy, tries, failure)));
   }
 

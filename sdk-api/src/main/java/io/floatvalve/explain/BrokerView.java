@@ -25,7 +25,8 @@ import java.util.OptionalLong;
  * @param dispatchThrottled how often delivery was held back by a rate limit since the view before
  *     this one; zero in the first
  * @param publishThrottled how often publishing was held back by a rate limit since the view before
- *     this one; zero in the first
+ *     this one; zero in the first, and where the limit is not known or was not nearly reached: some
+ *     brokers count other pauses, too
  * @param storedBytes what the broker keeps for it, acknowledged messages that it cannot drop yet
  *     among them
  * @param alarm what the broker raises an alarm for, such as {@code memory}, or empty

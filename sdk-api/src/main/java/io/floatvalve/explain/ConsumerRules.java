@@ -265,7 +265,7 @@ final class ConsumerRules {
   private static Optional<Finding> throttledDispatch(ConsumerSnapshot s) {
     OptionalLong told = s.view() == null ? OptionalLong.empty() : s.view().dispatchThrottled();
     boolean confirmed = told.orElse(0) > 0 || s.throttle().level() == Throttle.Level.CONFIRMED;
-    if ((!confirmed && s.throttle().level() == Throttle.Level.NONE) || isPressed(s)) {
+    if ((!confirmed && !s.throttle().isLikely()) || isPressed(s)) {
       return Optional.empty();
     }
     String evidence =

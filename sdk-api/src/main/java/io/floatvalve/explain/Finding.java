@@ -654,7 +654,9 @@ public sealed interface Finding
 
     @Override
     public String what() {
-      return "publishing is throttled: " + basis;
+      return certainty == Certainty.POSSIBLE
+          ? "publishing may be throttled, or the broker is at its own limit: " + basis
+          : "publishing is throttled: " + basis;
     }
 
     @Override

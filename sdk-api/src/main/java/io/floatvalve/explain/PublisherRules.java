@@ -40,6 +40,9 @@ final class PublisherRules {
     for (Function<PublisherSnapshot, Optional<Finding>> rule : RULES) {
       rule.apply(s).ifPresent(found::add);
     }
+    if (found.isEmpty() && s.throttle().level() == Throttle.Level.SUSPECTED) {
+      throttledPublish(s, true).ifPresent(found::add); // nothing better is known
+    }
     return found;
   }
 
@@ -123,11 +126,15 @@ final class PublisherRules {
   }
 
   private static Optional<Finding> throttledPublish(PublisherSnapshot s) {
+    return throttledPublish(s, false);
+  }
+
+  private static Optional<Finding> throttledPublish(PublisherSnapshot s, boolean ifSuspected) {
     OptionalLong told = s.view() == null ? OptionalLong.empty() : s.view().publishThrottled();
     boolean work = s.here().inFlight() > 0 || s.here().queued() > 0;
     boolean confirmed =
         (told.orElse(0) > 0 && work) || s.throttle().level() == Throttle.Level.CONFIRMED;
-    if (s.state() != State.OPEN || (!confirmed && s.throttle().level() == Throttle.Level.NONE)) {
+    if (s.state() != State.OPEN || (!confirmed && !s.throttle().isLikely() && !ifSuspected)) {
       return Optional.empty();
     }
     String evidence =
@@ -152,7 +159,7 @@ final class PublisherRules {
         || !awake(s, s.since().unpressed(), PRESSED)
         || recent.confirm().count() < MANY
         || recent.confirm().p50().compareTo(s.confirmEver().least().multipliedBy(2)) > 0
-        || s.throttle().level() != Throttle.Level.NONE) {
+        || s.throttle().isLikely()) {
       return Optional.empty();
     }
     return Optional.of(

@@ -14,12 +14,17 @@ public record Throttle(Level level, String evidence) {
   public enum Level {
     /** Nothing. */
     NONE,
-    /** Something; load may look the same. */
+    /** Something; a broker at its own limit looks the same. Of publishers alone. */
     SUSPECTED,
     /** Nothing else that is known looks like it. */
     LIKELY,
     /** The broker said so. */
     CONFIRMED
+  }
+
+  /** Returns whether it is more than a suspicion. */
+  boolean isLikely() {
+    return level == Level.LIKELY || level == Level.CONFIRMED;
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.floatvalve.publish;
 
 import io.floatvalve.model.Message;
+import io.floatvalve.rate.Gate;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -27,6 +28,7 @@ sealed class Pending extends CompletableFuture<PublishOutcome> permits Paced {
   long queuedNanos;
   final WindowedPublisher owner;
   long sentNanos;
+  int partition = Gate.ANY_PARTITION; // that was picked for it
   boolean returnNoted;
   boolean awaited;
   volatile @Nullable Waiter waiter; // changed under the lock

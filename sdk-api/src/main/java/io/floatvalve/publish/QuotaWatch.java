@@ -153,16 +153,20 @@ public final class QuotaWatch {
   }
 
   /**
-   * Returns what is to be explained of the broker's holding us back: what it said of late, or what
-   * is likely. A mere suspicion is an event and no more, for load may look the same.
+   * Returns what is to be explained of the broker's holding us back: what it said of late, what is
+   * likely, or, of a publisher, what is suspected. A consumer's suspicion is an event and no more:
+   * whatever feeds it evenly looks the same.
    */
   public Throttle throttle(long nowNanos) {
     if (!said.isEmpty() && nowNanos - saidNanos < SAID_NANOS) {
       return new Throttle(Throttle.Level.CONFIRMED, said);
     }
     Evidence seen = detector.evidence();
-    return seen.verdict() == Verdict.LIKELY
-        ? new Throttle(Throttle.Level.LIKELY, verdict(seen).what())
+    if (seen.verdict() == Verdict.LIKELY) {
+      return new Throttle(Throttle.Level.LIKELY, verdict(seen).what());
+    }
+    return seen.verdict() == Verdict.SUSPECTED && kind == Kind.PUBLISH
+        ? new Throttle(Throttle.Level.SUSPECTED, verdict(seen).what())
         : Throttle.NONE;
   }
 

@@ -350,7 +350,14 @@ final class WindowedPublisher implements Publisher {
 
   private void countRefused(PublishOutcome end) { // holds the lock
     if (end instanceof NotSent unsent && unsent.reason() == NotSent.Reason.RATE_LIMITED) {
-      used.refused();
+      countRefused();
+    }
+  }
+
+  private void countRefused() { // holds the lock
+    used.refused();
+    if (gate != null) {
+      gate.pacer().refused();
     }
   }
 
@@ -502,7 +509,11 @@ final class WindowedPublisher implements Publisher {
         Pending next = Objects.requireNonNull(claimed[i]);
         claimed[i] = null;
         latency.sent(next.sentNanos - next.queuedNanos);
-        at.link().send(firstClaim + i, next.outgoing());
+        if (next.partition == Gate.ANY_PARTITION) {
+          at.link().send(firstClaim + i, next.outgoing());
+        } else {
+          at.link().sendTo(next.partition, firstClaim + i, next.outgoing());
+        }
         i++;
       }
       return true;
@@ -630,7 +641,7 @@ final class WindowedPublisher implements Publisher {
         refusal = refusal(at, next.outgoing());
       }
       if (refusal == null) {
-        NotSent.Reason exceeds = gate == null ? null : exceeds(gate, next);
+        NotSent.Reason exceeds = gate == null ? null : exceeds(gate, at, next);
         if (held) {
           return null;
         }
@@ -638,6 +649,9 @@ final class WindowedPublisher implements Publisher {
           return next;
         }
         dequeue();
+        if (exceeds == NotSent.Reason.MESSAGE_TOO_LARGE) {
+          countRefused();
+        }
         settle(next, new NotSent(exceeds, exceedsText(exceeds, next), next.attempt()));
         continue;
       }
@@ -650,14 +664,17 @@ final class WindowedPublisher implements Publisher {
    * Takes what a message needs from its quotas; or has it held, or says why it is not sent. Holds
    * the lock.
    */
-  private NotSent.@Nullable Reason exceeds(Gate gate, Pending next) {
+  private NotSent.@Nullable Reason exceeds(Gate gate, Incarnation at, Pending next) {
     Address own = next.message.address();
+    if (next.partition == Gate.ANY_PARTITION && gate.pacer().rules().isByPartition()) {
+      next.partition = at.link().partition(next.outgoing());
+    }
     long now = System.nanoTime();
     long wait =
         gate.take(
             next.isDelayed() ? Kind.DELAYED_PUBLISH : Kind.PUBLISH,
             own == null ? settings.address() : own,
-            Gate.ANY_PARTITION,
+            next.partition,
             next.cost(),
             next.bytes,
             now);
@@ -1440,11 +1457,7 @@ final class WindowedPublisher implements Publisher {
   private void waitedTooLong(Pending pending) { // holds the lock
     wakeForRoom();
     String text = "waited " + settings.maxWait() + "; " + holdingText();
-    NotSent.Reason holding = holding();
-    if (holding == NotSent.Reason.RATE_LIMITED && gate != null) {
-      gate.pacer().refused();
-    }
-    settle(pending, new NotSent(holding, text, pending.attempt()));
+    settle(pending, new NotSent(holding(), text, pending.attempt()));
   }
 
   /** Ends an attempt; its place in flight stays taken until the answer comes. Holds the lock. */

@@ -84,6 +84,18 @@ public final class Gate {
     return pacer.take(this, kind, address, partition, cost, bytes, now);
   }
 
+  /**
+   * Counts a message that is published whether quotas admit it or not: a copy for a retry, or a dead
+   * letter. Whatever is published after it by the same quotas of the cluster waits for longer.
+   *
+   * @param kind {@link Kind#PUBLISH} or {@link Kind#DELAYED_PUBLISH}
+   * @param bytes of payload
+   * @param now {@link System#nanoTime}
+   */
+  public void count(Kind kind, long bytes, long now) {
+    pacer.count(kind, bytes, now);
+  }
+
   /** Nothing waits here any more; what comes next waits anew. */
   public void leave() {
     pacer.leave(this);

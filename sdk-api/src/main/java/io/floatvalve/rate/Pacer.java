@@ -141,7 +141,7 @@ public final class Pacer {
     return part;
   }
 
-  /** Counts a message that has waited for too long. */
+  /** Counts a publish that is not sent because of a quota; whoever ends it so calls this. */
   public void refused() {
     lock.lock();
     try {
@@ -173,7 +173,6 @@ public final class Pacer {
       long wait = 0;
       for (Budget each : all) {
         if (each.isTooLarge(cost, bytes)) {
-          refused++;
           return Gate.TOO_LARGE;
         }
         long nanosLeft = each.nanosUntil(cost, bytes, now);
@@ -193,7 +192,6 @@ public final class Pacer {
       }
       if (slowest != null) {
         if (kind != Kind.CONSUME && rules.onExceed() == OnExceed.FAIL) {
-          refused++;
           return wait;
         }
         return await(gate, slowest, wait, now);
@@ -206,6 +204,23 @@ public final class Pacer {
         waitsNoMore(gate);
       }
       return 0;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Counts what is published and cannot be held back: a copy of a consumed message. It is counted
+   * at the cluster alone, as its address is the adapter's matter; what comes after it waits.
+   */
+  void count(Kind kind, long bytes, long nanos) {
+    lock.lock();
+    try {
+      long now = at(nanos);
+      Kind counted = kind == Kind.DELAYED_PUBLISH && !rules.has(kind) ? Kind.PUBLISH : kind;
+      if (!rules.quota(counted, Scope.CLUSTER).isNone()) {
+        budget(new Place(counted, Scope.CLUSTER, "")).enter(1, bytes, now);
+      }
     } finally {
       lock.unlock();
     }

@@ -45,8 +45,10 @@ public final class QuotaPolicy {
      */
     TOPIC,
     /**
-     * Each partition of a topic by itself. Where there are no partitions, or it cannot be known
-     * which one a message goes to, it is the same as {@link #TOPIC}.
+     * Each partition of a topic by itself, of what is published to a partitioned topic of Pulsar.
+     * Where there are no partitions, and of what is consumed, it is the same as {@link #TOPIC}.
+     *
+     * <p>Messages stay in their order: while one waits for its partition, those behind it wait, too.
      */
     PARTITION
   }
@@ -103,6 +105,7 @@ public final class QuotaPolicy {
   private final DelayGuard delayGuard;
   private final OnThrottling onThrottling;
   private final double warnAt;
+  private final boolean byPartition;
   private final Pacer pacer;
 
   private QuotaPolicy(Values v) {
@@ -115,6 +118,9 @@ public final class QuotaPolicy {
     delayGuard = v.delayGuard;
     onThrottling = v.onThrottling;
     quotas = v.quotas;
+    byPartition =
+        !quota(Kind.PUBLISH, Scope.PARTITION).isNone()
+            || !quota(Kind.DELAYED_PUBLISH, Scope.PARTITION).isNone();
     pacer = new Pacer(this, System.nanoTime());
   }
 
@@ -154,7 +160,13 @@ public final class QuotaPolicy {
   /**
    * Sets a quota for what is consumed: what is handed to handlers, or out by a pull consumer.
    * Brokers are asked for no more than it allows in half a second, so that they stop sending before
-   * they must. Nothing is dropped.
+   * they must; a prefetch of RabbitMQ has a place more for each message that may be in handlers, and
+   * where those are idle as many more wait here. Nothing is dropped.
+   *
+   * <p>Copies that are made for a later attempt, and dead letters, are published, too. They are
+   * counted at the quotas for publishing of the {@linkplain Scope#CLUSTER cluster}, where the same
+   * object has one, and publishers then wait for longer; but they are not held back themselves, so
+   * that no settlement waits for a quota.
    *
    * @param scope where it holds
    * @param quota {@link Quota#none()} by default, in each scope
@@ -188,6 +200,11 @@ public final class QuotaPolicy {
   /** Returns whether a quota is set for a kind, in any scope. */
   public boolean has(Kind kind) {
     return !quotas.getOrDefault(kind, Map.of()).isEmpty();
+  }
+
+  /** Returns whether what is published counts by partitions, too. Applications do not need it. */
+  public boolean isByPartition() {
+    return byPartition;
   }
 
   /** Returns this process's part of the quotas. */

@@ -9,7 +9,7 @@ import java.time.Duration;
  * @param bytes of their payloads
  * @param throttling what speaks for the broker's holding us back now
  * @param held how long our own quota has held the next message so far, all times together
- * @param refused publishes that were not sent because of a quota
+ * @param refused publishes that were not sent because of a quota; as {@link QuotaStatus#refused}
  * @param delaysStripped messages that were sent without their delay, which was over
  */
 public record Usage(

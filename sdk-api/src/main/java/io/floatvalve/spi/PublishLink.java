@@ -31,6 +31,27 @@ public interface PublishLink {
   void send(long sequence, Message message) throws Exception;
 
   /**
+   * Picks the partition that a message is to go to, where somebody counts by partitions: it is asked
+   * once for a message, before that is given to {@link #sendTo}. Never looks at the network.
+   *
+   * <p>Called by one thread at a time, the one that sends.
+   *
+   * @return from 0; or -1, as by default, where there are none or the broker picks it
+   */
+  default int partition(Message message) {
+    return -1;
+  }
+
+  /**
+   * Writes a message, as {@link #send} does, to the partition that was picked for it.
+   *
+   * @param partition as {@link #partition} said, of this link or of an earlier one
+   */
+  default void sendTo(int partition, long sequence, Message message) throws Exception {
+    send(sequence, message);
+  }
+
+  /**
    * Whether {@link #send} waits neither for the network nor for the broker, and keeps nothing back
    * for {@link #flush}. Then it is also called on the threads that publish, still by one thread at
    * a time, which saves each message a change of thread, and {@code flush} may not be called.

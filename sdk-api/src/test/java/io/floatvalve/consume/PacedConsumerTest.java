@@ -1,6 +1,7 @@
 package io.floatvalve.consume;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 import io.floatvalve.flow.PermitPolicy;
@@ -10,10 +11,12 @@ import io.floatvalve.rate.Quota;
 import io.floatvalve.rate.QuotaPolicy;
 import io.floatvalve.rate.QuotaPolicy.Kind;
 import io.floatvalve.rate.QuotaPolicy.Scope;
+import io.floatvalve.rate.QuotaStatus.ScopeStatus;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -102,6 +105,30 @@ final class PacedConsumerTest {
     assertThat(broker.links).allSatisfy(link -> assertThat(link.mostWaiting).isLessThan(201));
     assertThat(broker.links.stream().mapToInt(link -> link.mostWaiting).max()).isPresent();
     assertThat(policy.status().scopes().get(0).bytes()).isEqualTo(40_000);
+  }
+
+  @Test
+  void copies_countAsPublished_andAreNotHeld() {
+    broker.feed(4);
+    var policy =
+        QuotaPolicy.none()
+            .withPublish(Scope.CLUSTER, Quota.messagesPerSecond(1))
+            .withDelayedPublish(Scope.CLUSTER, Quota.messagesPerSecond(1));
+    Consumer consumer = side.open(settings(policy));
+    AtomicInteger handled = new AtomicInteger();
+
+    consumer.handle(
+        delivery ->
+            handled.getAndIncrement() == 0
+                ? Settlement.reject("bad")
+                : Settlement.retryAfter(Duration.ofSeconds(1)));
+
+    awaitAcked(4);
+    assertThat(broker.copies()).hasSize(4);
+    assertThat(policy.status().scopes())
+        .extracting(ScopeStatus::kind, ScopeStatus::messages)
+        .containsExactlyInAnyOrder(tuple(Kind.PUBLISH, 1L), tuple(Kind.DELAYED_PUBLISH, 3L));
+    assertThat(policy.status().waits()).isZero();
   }
 
   @Test

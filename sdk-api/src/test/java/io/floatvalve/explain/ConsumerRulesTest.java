@@ -322,13 +322,13 @@ final class ConsumerRulesTest {
             "throttled-dispatch"),
         row(
             "throttled dispatch by its rhythm",
-            d -> d.throttle = new Throttle(Throttle.Level.SUSPECTED, "gaps of 960 ms"),
+            d -> d.throttle = new Throttle(Throttle.Level.LIKELY, "gaps of 960 ms"),
             "throttled-dispatch"),
         row(
             "throttled, but the handlers are slower",
             d -> {
               d.pressed(S3);
-              d.throttle = new Throttle(Throttle.Level.SUSPECTED, "gaps of 960 ms");
+              d.throttle = new Throttle(Throttle.Level.LIKELY, "gaps of 960 ms");
             },
             "handlers-all-busy"),
         row(

@@ -196,6 +196,17 @@ final class PublisherRulesTest {
               d.throttle = new Throttle(Throttle.Level.LIKELY, "plateau at 100/s");
             },
             "throttled-publish"),
+        row(
+            "throttled, perhaps: nothing else is wrong",
+            d -> d.throttle = new Throttle(Throttle.Level.SUSPECTED, "plateau at 10/s"),
+            "throttled-publish"),
+        row(
+            "a suspicion, and a better reason",
+            d -> {
+              d.pressed(S10, 4);
+              d.throttle = new Throttle(Throttle.Level.SUSPECTED, "plateau at 100/s");
+            },
+            "window-too-small"),
         row("quota near", d -> d.peaks = new Peaks("messages", 900, 300, 1_000), "quota-near"),
         row(
             "closing, whatever else",

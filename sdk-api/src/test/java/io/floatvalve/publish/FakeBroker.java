@@ -58,6 +58,9 @@ final class FakeBroker implements Broker {
     final boolean atOnce = sendsAtOnce;
     final BlockingQueue<Message> sent = new LinkedBlockingQueue<>();
     final List<Message> all = new CopyOnWriteArrayList<>();
+    final List<Integer> sentTo = new CopyOnWriteArrayList<>(); // partitions
+    volatile int partitions;
+    private int routed; // by the thread that sends
     volatile long lastSequence;
     volatile @Nullable IOException failure;
     volatile long failsFrom; // with that failure; the sequence
@@ -103,6 +106,17 @@ final class FakeBroker implements Broker {
       if (now != null) {
         now.accept(sequence);
       }
+    }
+
+    @Override
+    public int partition(Message message) {
+      return partitions == 0 ? -1 : routed++ % partitions;
+    }
+
+    @Override
+    public void sendTo(int partition, long sequence, Message message) throws Exception {
+      sentTo.add(partition);
+      send(sequence, message);
     }
 
     @Override

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A publisher and its quotas; what may pass when is {@code PacerTest}'s matter. */
@@ -140,6 +141,29 @@ final class PacedPublisherTest {
     assertThat(policy.status().waiting()).isZero();
   }
 
+  @ParameterizedTest
+  @EnumSource(OnExceed.class)
+  void refusals_areCountedAlike_whateverHappensAtAQuota(OnExceed onExceed) throws Exception {
+    broker.confirmAtOnce = true;
+    var policy = one().withOnExceed(onExceed);
+    var publisher =
+        side.open(
+            settings(policy)
+                .withMaxBlock(Duration.ofMillis(50))
+                .withMaxWait(Duration.ofMillis(50))
+                .withMaxQueued(1));
+    assertThat(outcome(publisher.publish(text("a"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+
+    int refused = 0;
+    for (int i = 0; i < 4; i++) {
+      refused += outcome(publisher.publish(text("b"))).verdict() == Verdict.NOT_SENT ? 1 : 0;
+    }
+
+    assertThat(refused).isEqualTo(4);
+    assertThat(policy.status().refused()).isEqualTo(4);
+    assertThat(publisher.usage().refused()).isEqualTo(4);
+  }
+
   @Test
   void block_letsCallersWaitWhileOneMessageDoes() throws Exception {
     broker.confirmAtOnce = true;
@@ -243,6 +267,31 @@ final class PacedPublisherTest {
 
     assertThat(System.nanoTime() - start).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(900));
     assertThat(policy.status().scopes().get(0).messages()).isEqualTo(200);
+  }
+
+  @Test
+  void partitions_areCountedByThemselves_andEachMessageGoesToItsOwn() throws Exception {
+    broker.confirmAtOnce = true;
+    var policy =
+        QuotaPolicy.none()
+            .withHeadroom(1)
+            .withPublish(Scope.PARTITION, Quota.messagesPerSecond(20));
+    var publisher = side.open(settings(policy));
+    FakeBroker.Link link = broker.nextLink();
+    link.partitions = 2;
+    List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      futures.add(publisher.publish(text("a"))); // held for some time, and picked once
+    }
+
+    for (CompletableFuture<PublishOutcome> each : futures) {
+      assertThat(outcome(each).verdict()).isEqualTo(Verdict.CONFIRMED);
+    }
+    assertThat(link.sentTo).containsExactly(0, 1, 0, 1, 0, 1, 0, 1, 0, 1);
+    assertThat(policy.status().scopes())
+        .allSatisfy(each -> assertThat(each.messages()).isEqualTo(5))
+        .extracting(each -> each.name().replaceFirst(".*, ", ""))
+        .containsExactlyInAnyOrder("partition 0", "partition 1");
   }
 
   @Test

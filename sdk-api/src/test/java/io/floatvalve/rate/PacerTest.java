@@ -347,7 +347,7 @@ final class PacerTest {
   void oversize_isRefused_orPassesAlone() {
     var refusing = new Pacer(bytes(1_000).withHeadroom(1), 0);
     assertThat(new Sending(refusing, TOPIC).bytes(() -> 1_001).take()).isEqualTo(Gate.TOO_LARGE);
-    assertThat(refusing.status().refused()).isEqualTo(1);
+    assertThat(refusing.status().scopes().get(0).messages()).isZero();
 
     var alone = new Pacer(bytes(1_000).withHeadroom(1).withOversize(Oversize.SEND_ALONE), 0);
     int[] sizes = {10, 5_000, 10, 20};

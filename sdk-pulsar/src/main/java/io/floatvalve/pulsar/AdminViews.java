@@ -30,15 +30,64 @@ final class AdminViews implements BrokerViews {
           "dispatchThrottledMsgEventsByBrokerLimit",
           "dispatchThrottledBytesEventsByBrokerLimit");
 
+  /*
+   * The broker counts in `publishRateLimitedTimes` each time it stopped reading from a connection,
+   * at every topic that has a producer on it, for whatever reason: a rate limit of any of them, too
+   * many unanswered publishes (1,000, by its defaults), too many bytes of them. So that alone is no
+   * word of a limit. It is one for a topic that has a limit and was nearly given that much meanwhile.
+   * The count begins anew about once a minute.
+   */
+  private static final double NEAR_THE_LIMIT = 0.8;
+
   /** What one topic said. */
-  private record Topic(Json stats, OptionalLong unackedLimit) {}
+  private record Topic(Json stats, OptionalLong unackedLimit, Limit limit) {}
+
+  /** What may be published to a topic a second; 0 for any amount. */
+  private record Limit(double messages, double bytes) {
+    static final Limit NONE = new Limit(0, 0);
+
+    static Limit of(Json json) {
+      return new Limit(
+          positive(json.at("publishThrottlingRateInMsg")),
+          positive(json.at("publishThrottlingRateInByte")));
+    }
+
+    private static double positive(Json number) {
+      return Math.max(0, number.number().orElse(0));
+    }
+
+    /** Returns that of so many partitions together. */
+    Limit times(long partitions) {
+      return new Limit(messages * partitions, bytes * partitions);
+    }
+
+    boolean isNone() {
+      return messages == 0 && bytes == 0;
+    }
+
+    boolean isNear(long count, long size, double seconds) {
+      return (messages > 0 && count >= NEAR_THE_LIMIT * messages * seconds)
+          || (bytes > 0 && size >= NEAR_THE_LIMIT * bytes * seconds);
+    }
+  }
 
   private record Place(List<Address> addresses, @Nullable String group) {}
 
   /** What all topics of a place said, and how often limits held something back until then. */
   private record Said(List<Topic> topics, Counted before, Counted now) {}
 
-  private record Counted(long dispatch, long publish) {}
+  /** The counts of all topics of a place; those of publishing of each of them. */
+  private record Counted(long dispatch, List<Published> publish) {}
+
+  private record Published(long pauses, long messages, long bytes, long nanos) {
+    /** Returns how often a limit held publishing back since then. */
+    long throttledSince(Published before, Limit limit) {
+      long more = pauses < before.pauses ? pauses : pauses - before.pauses;
+      double seconds = (nanos - before.nanos) / 1e9;
+      boolean near = limit.isNear(messages - before.messages, bytes - before.bytes, seconds);
+      return seconds > 0 && near ? more : 0;
+    }
+  }
 
   private final AdminHttp http;
   private final LastKnown<Place, Said> known;
@@ -64,7 +113,7 @@ final class AdminViews implements BrokerViews {
     for (Address each : place.addresses()) {
       all =
           all.thenCombine(
-              topic(path(each.name())),
+              topic(path(each.name()), place.group() == null),
               (before, topic) -> {
                 List<Topic> sum = new ArrayList<>(before);
                 sum.add(topic);
@@ -81,19 +130,39 @@ final class AdminViews implements BrokerViews {
         });
   }
 
-  private CompletableFuture<Topic> topic(String path) {
+  private CompletableFuture<Topic> topic(String path, boolean publishing) {
+    CompletableFuture<Limit> limit =
+        publishing ? limit(path) : CompletableFuture.completedFuture(Limit.NONE);
     return http.get(path + "/partitions")
         .thenCompose(
-            partitions ->
-                http.get(
-                    path
-                        + (partitions.at("partitions").number().orElse(0) > 0
-                            ? "/partitioned-stats?perPartition=false"
-                            : "/stats")))
+            answer -> {
+              long partitions = answer.at("partitions").number().orElse(0);
+              String stats =
+                  partitions > 0 ? "/partitioned-stats?perPartition=false" : "/stats";
+              return http.get(path + stats)
+                  .thenCombine(
+                      limit,
+                      (said, known) ->
+                          new Topic(
+                              said, OptionalLong.empty(), known.times(Math.max(1, partitions))));
+            })
         .thenCombine(
             http.get(path + "/maxUnackedMessagesOnConsumer?applied=true")
-                .handle((limit, error) -> error == null ? limit.number() : OptionalLong.empty()),
-            Topic::new);
+                .handle((most, error) -> error == null ? most.number() : OptionalLong.empty()),
+            (topic, most) -> new Topic(topic.stats(), most, topic.limit()));
+  }
+
+  /** Asks for the limit of a topic, or each of its partitions, else for that of its namespace; who may not ask knows none. */
+  private CompletableFuture<Limit> limit(String path) {
+    String namespace = path.replaceFirst("^/admin/v2/[^/]+/([^/]+/[^/]+)/.*$", "$1");
+    return http.get(path + "/publishRate")
+        .handle((json, error) -> error == null ? Limit.of(json) : Limit.NONE)
+        .thenCompose(
+            own ->
+                own.isNone()
+                    ? http.get("/admin/v2/namespaces/" + namespace + "/publishRate")
+                        .handle((json, error) -> error == null ? Limit.of(json) : Limit.NONE)
+                    : CompletableFuture.completedFuture(own));
   }
 
   private static String path(String topic) {
@@ -109,9 +178,14 @@ final class AdminViews implements BrokerViews {
 
   private static Counted counted(List<Topic> topics, @Nullable String group) {
     long dispatch = 0;
-    long publish = 0;
+    List<Published> publish = new ArrayList<>();
     for (Topic each : topics) {
-      publish += each.stats().at("publishRateLimitedTimes").number().orElse(0);
+      publish.add(
+          new Published(
+              each.stats().at("publishRateLimitedTimes").number().orElse(0),
+              each.stats().at("msgInCounter").number().orElse(0),
+              each.stats().at("bytesInCounter").number().orElse(0),
+              System.nanoTime()));
       Json subscription = each.stats().at("subscriptions").at(group == null ? "" : group);
       for (String field : THROTTLED) {
         dispatch += subscription.at(field).number().orElse(0);
@@ -160,7 +234,12 @@ final class AdminViews implements BrokerViews {
     }
     view = view.withStoredBytes(stored);
     long dispatched = Math.max(0, said.now().dispatch() - said.before().dispatch());
-    long published = Math.max(0, said.now().publish() - said.before().publish());
+    long published = 0;
+    for (int i = 0; i < said.topics().size(); i++) {
+      Published before = said.before().publish().get(i);
+      published +=
+          said.now().publish().get(i).throttledSince(before, said.topics().get(i).limit());
+    }
     view = view.withThrottled(dispatched, published);
     if (subscribed) {
       view =

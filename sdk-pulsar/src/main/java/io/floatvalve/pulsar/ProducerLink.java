@@ -51,6 +51,7 @@ final class ProducerLink implements PublishLink {
   private static final long GIVE_UP_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   private final Producer<byte[]> producer;
+  private final Routing routing;
   private final Outgoing outgoing;
   private final boolean batching;
   private final Listener listener;
@@ -76,9 +77,11 @@ final class ProducerLink implements PublishLink {
   ProducerLink(
       Producer<byte[]> producer,
       PulsarBroker.PublishSettings settings,
+      Routing routing,
       Listener listener,
       ScheduledExecutorService ticker) {
     this.producer = producer;
+    this.routing = routing;
     this.outgoing = new Outgoing(settings.sequenceHeader());
     this.batching = settings.batches();
     this.listener = listener;
@@ -105,6 +108,22 @@ final class ProducerLink implements PublishLink {
             .fill(producer.newMessage(), message)
             .sendAsync()
             .whenComplete((id, failure) -> answered(sequence, sentMillis, id, failure));
+  }
+
+  @Override
+  public int partition(Message message) {
+    int partitions = producer.getNumOfPartitions();
+    return partitions > 0 ? routing.pick(message.key(), partitions, System.nanoTime()) : -1;
+  }
+
+  @Override
+  public void sendTo(int partition, long sequence, Message message) {
+    routing.to(partition);
+    try {
+      send(sequence, message);
+    } finally {
+      routing.done();
+    }
   }
 
   /** The client writes on threads of its own, and refuses rather than waits when it is full. */

@@ -129,9 +129,10 @@ public final class PulsarBroker implements Broker {
       if (request.address().kind() != Address.Kind.TOPIC) {
         throw new MessagingException(Kind.INVALID, "messages go to topics only", null);
       }
+      Routing routing = publish.routes();
       CompletableFuture<Producer<byte[]>> opening =
           publish
-              .producer(producer().newProducer())
+              .producer(producer().newProducer(), routing)
               .topic(TopicNames.full(request.address().name()))
               .createAsync();
       Producer<byte[]> producer;
@@ -141,7 +142,7 @@ public final class PulsarBroker implements Broker {
         var unused = opening.thenCompose(Producer::closeAsync); // should it come about later
         throw e;
       }
-      return new ProducerLink(producer, publish, listener, ticker);
+      return new ProducerLink(producer, publish, routing, listener, ticker);
     } catch (Exception e) {
       throw failure("publish to " + request.address(), request.timeout(), e);
     }
@@ -639,13 +640,14 @@ public final class PulsarBroker implements Broker {
     }
 
     @SuppressWarnings("deprecation") // the bound across partitions still holds unless it is lifted
-    ProducerBuilder<byte[]> producer(ProducerBuilder<byte[]> b) {
+    ProducerBuilder<byte[]> producer(ProducerBuilder<byte[]> b, Routing by) {
       b.blockIfQueueFull(false) // it could block the thread that would make room
           .maxPendingMessages(0) // none: the window is the bound
           .sendTimeout(0, TimeUnit.MILLISECONDS) // none: the confirm timeout is the deadline
           .accessMode(accessMode)
           .compressionType(compression)
-          .messageRoutingMode(routing)
+          .messageRoutingMode(MessageRoutingMode.CustomPartition)
+          .messageRouter(by)
           .hashingScheme(hashing)
           .enableBatching(batches())
           .enableChunking(chunking);
@@ -662,6 +664,11 @@ public final class PulsarBroker implements Broker {
         b.producerName(producerName);
       }
       return b;
+    }
+
+    /** Returns what picks partitions for one producer. */
+    Routing routes() {
+      return new Routing(routing, hashing, batches(), linger.toMillis());
     }
 
     boolean batches() {

@@ -9,6 +9,7 @@ import io.floatvalve.explain.BrokerViews;
 import io.floatvalve.model.Address;
 import io.floatvalve.pulsar.PulsarBroker.Admin;
 import io.floatvalve.testkit.NeedsPulsar;
+import io.floatvalve.testkit.PulsarLimits.Rate;
 import io.floatvalve.testkit.PulsarNode;
 import java.time.Duration;
 import java.util.List;
@@ -20,6 +21,7 @@ import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.SubscriptionType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class AdminViewsTest {
@@ -82,6 +84,43 @@ final class AdminViewsTest {
           await().atMost(LONG).until(() -> views.of(place, "others", ""), v -> v.isPresent()).get();
       assertThat(unknown.backlog()).isEmpty();
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"200, true", "1000000, false"})
+  @NeedsPulsar
+  void pausesOfTheBroker_areALimitsWord_onlyWhereTheLimitIsNear(int limit, boolean word)
+      throws Exception {
+    PulsarNode node = PulsarNode.shared();
+    String topic = "limited-" + UUID.randomUUID();
+    node.rest().createTopic(topic);
+    node.rest().topicLimits(topic).setPublishRate(Rate.ofMessages(limit));
+    BrokerViews views = Admin.at(node.adminUrl()).withInterval(Duration.ofMillis(200)).views();
+    List<Address> place = List.of(Address.topic(topic));
+    boolean heard = false;
+    long more = 3;
+    try (PulsarClient client = PulsarClient.builder().serviceUrl(node.serviceUrl()).build();
+        Producer<byte[]> producer =
+            client
+                .newProducer()
+                .topic(topic)
+                .enableBatching(false)
+                .maxPendingMessages(limit < 1_000 ? 400 : 5_000)
+                .blockIfQueueFull(true)
+                .create()) {
+      long end = System.nanoTime() + LONG.toNanos();
+      while (more > 0 && System.nanoTime() < end) { // the client waits where it has too many
+        for (int i = 0; i < (word ? 200 : 5_000); i++) {
+          var unused = producer.sendAsync(new byte[10]);
+        }
+        long before = node.rest().topicStats(topic).number("publishRateLimitedTimes");
+        heard |=
+            views.of(place, null, "").map(v -> v.publishThrottled().orElse(0) > 0).orElse(false);
+        more = word ? (heard ? 0 : 1) : more - (before > 0 ? 1 : 0);
+      }
+    }
+    assertThat(more).as("the broker paused").isZero();
+    assertThat(heard).isEqualTo(word);
   }
 
   @Test

@@ -87,8 +87,8 @@ final class ProducerLinkTest {
   }
 
   private ProducerLink link() {
-    return new ProducerLink(
-        producer.made(), PulsarBroker.PublishSettings.defaults(), new Heard(), ticker);
+    PulsarBroker.PublishSettings settings = PulsarBroker.PublishSettings.defaults();
+    return new ProducerLink(producer.made(), settings, settings.routes(), new Heard(), ticker);
   }
 
   /** Writes down what it is told. */

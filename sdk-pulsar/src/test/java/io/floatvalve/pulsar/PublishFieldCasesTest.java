@@ -10,6 +10,10 @@ import static org.awaitility.Awaitility.await;
 import io.floatvalve.Messaging;
 import io.floatvalve.consume.Consumer;
 import io.floatvalve.consume.ConsumerSettings;
+import io.floatvalve.event.Event;
+import io.floatvalve.explain.BrokerViews;
+import io.floatvalve.explain.Certainty;
+import io.floatvalve.explain.Finding;
 import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.model.Settlement;
@@ -21,20 +25,30 @@ import io.floatvalve.publish.PublishOutcome.Verdict;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.publish.WindowPolicy;
+import io.floatvalve.rate.Quota;
+import io.floatvalve.rate.QuotaPolicy;
+import io.floatvalve.rate.QuotaStatus;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.FaultProxy.Direction;
 import io.floatvalve.testkit.NeedsPulsar;
+import io.floatvalve.testkit.PulsarLimits.Rate;
 import io.floatvalve.testkit.PulsarNode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.pulsar.client.api.MessageId;
+import org.apache.pulsar.client.api.MessageIdAdv;
+import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.Reader;
 import org.junit.jupiter.api.Test;
@@ -44,6 +58,7 @@ import org.junit.jupiter.api.Timeout;
 @NeedsPulsar(ownProcess = true)
 @Timeout(300)
 final class PublishFieldCasesTest {
+  private static final int RATE = 200;
   private static final String ONCE = "public/once"; // its topics drop duplicates
 
   private static PublisherSettings to(String topic) {
@@ -244,6 +259,112 @@ final class PublishFieldCasesTest {
       }
       assertThat(stored(node, topic)).containsExactly("before", "after");
     }
+  }
+
+  @Test
+  void pp07_publishRate_isKeptByPacing_andWithoutThatItIsNamed(PulsarNode node) throws Exception {
+    String topic = topic("pp07");
+    node.rest().createTopic(topic);
+    node.rest().topicLimits(topic).setPublishRate(Rate.ofMessages(RATE));
+    Queue<Event> told = new ConcurrentLinkedQueue<>();
+    BrokerViews views =
+        PulsarBroker.Admin.at(node.adminUrl()).withInterval(Duration.ofMillis(500)).views();
+    PublisherSettings settings =
+        to(topic)
+            .withWindow(WindowPolicy.fixed(10_000))
+            .withConfirmTimeout(Duration.ofSeconds(2))
+            .withNative(plain().withBatching(false));
+    try (Messaging messaging =
+        Messaging.over(PulsarBroker.connect(node.serviceUrl()), told::add)) {
+      messaging.viewedBy(views);
+      Publisher paced =
+          messaging.publisher(
+              settings.withQuota(
+                  QuotaPolicy.none()
+                      .withPublish(QuotaPolicy.Scope.TOPIC, Quota.messagesPerSecond(RATE))));
+      assertThat(outcomes(publish(paced, "paced", RATE)))
+          .allSatisfy(each -> assertThat(each.verdict()).isEqualTo(Verdict.CONFIRMED));
+      assertThat(limitedTimes(node, topic)).isZero();
+
+      Publisher hasty = messaging.publisher(settings);
+      List<CompletableFuture<PublishOutcome>> futures = publish(hasty, "hasty", 6 * RATE);
+
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  hasty.explain().findings().stream()
+                      .anyMatch(
+                          each ->
+                              each instanceof Finding.ThrottledPublish throttled
+                                  && throttled.certainty() == Certainty.CERTAIN));
+      await().atMost(PATIENCE).until(() -> isSuspected(told));
+      assertThat(outcomes(futures))
+          .extracting(PublishOutcome::verdict)
+          .containsOnly(Verdict.CONFIRMED, Verdict.UNKNOWN);
+      await().atMost(PATIENCE).until(() -> stored(node, topic).size() >= 7 * RATE);
+      assertThat(stored(node, topic)).hasSize(7 * RATE).doesNotHaveDuplicates();
+    }
+  }
+
+  @Test
+  void partitions_areCountedByThemselves_andKeysGoWhereTheClientSendsThem(PulsarNode node)
+      throws Exception {
+    String topic = topic("partitions");
+    node.rest().createPartitionedTopic(topic, 3);
+    QuotaPolicy policy =
+        QuotaPolicy.none()
+            .withPublish(QuotaPolicy.Scope.PARTITION, Quota.messagesPerSecond(2_000));
+    Map<Integer, Long> byPartition = new HashMap<>();
+    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+        Producer<byte[]> plain = LinkRig.plain(node).newProducer().topic(topic).create()) {
+      Publisher publisher = messaging.publisher(to(topic).withQuota(policy));
+      List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
+      for (int i = 0; i < 60; i++) {
+        futures.add(publisher.publish(Message.builder(new byte[1]).key("key-" + i).build()));
+      }
+      for (int i = 0; i < 60; i++) {
+        Confirmed ours = (Confirmed) outcome(futures.get(i));
+        MessageIdAdv theirs = (MessageIdAdv) plain.newMessage().key("key-" + i).send();
+        assertThat(ours.receipt().split(":")[2]).isEqualTo("" + theirs.getPartitionIndex());
+        byPartition.merge(theirs.getPartitionIndex(), 1L, Long::sum);
+      }
+    }
+    assertThat(byPartition).hasSize(3);
+    for (QuotaStatus.ScopeStatus each : policy.status().scopes()) {
+      int partition = Integer.parseInt(each.name().replaceFirst(".*, partition ", ""));
+      assertThat(each.messages()).isEqualTo(byPartition.get(partition));
+    }
+    assertThat(policy.status().scopes()).hasSize(3);
+  }
+
+  /** All that goes over a throttled connection stands still with it, permits and answers too. */
+  @Test
+  void publishersAndConsumers_haveConnectionsOfTheirOwn(PulsarNode node) throws Exception {
+    String topic = topic("apart");
+    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+      Consumer consumer = messaging.consumer(ConsumerSettings.from(Address.topic(topic)).withGroup("g"));
+      consumer.handle(delivery -> Settlement.accept());
+      Publisher publisher = messaging.publisher(to(topic));
+      assertThat(outcome(publisher.publish(text("m"))).verdict()).isEqualTo(Verdict.CONFIRMED);
+
+      String stats =
+          node.rest().send("GET", "persistent/public/default/" + topic + "/stats", "");
+
+      Matcher addresses = Pattern.compile("\"address\"\\s*:\\s*\"([^\"]+)\"").matcher(stats);
+      assertThat(addresses.results().map(each -> each.group(1)))
+          .as("of one publisher and one consumer")
+          .hasSize(2)
+          .doesNotHaveDuplicates();
+    }
+  }
+
+  private static boolean isSuspected(Queue<Event> told) {
+    return told.stream().anyMatch(Event.ThrottlingSuspected.class::isInstance);
+  }
+
+  private static long limitedTimes(PulsarNode node, String topic) {
+    return node.rest().topicStats(topic).number("publishRateLimitedTimes");
   }
 
   @Test

@@ -113,6 +113,18 @@ public final class CommonOptions {
   }
 
   /**
+   * Returns the address of the RabbitMQ that the variable alone names, or null if it names none.
+   *
+   * @throws CannotRun if it is no address
+   */
+  static @Nullable String rabbitUriOfVariable() {
+    String named = System.getenv(RABBIT_VARIABLE);
+    return named == null || named.isBlank()
+        ? null
+        : parse(RABBIT_VARIABLE, named.strip(), RABBIT_SCHEMES).toString();
+  }
+
+  /**
    * Returns the address of the Pulsar that the variable alone names, or null if it names none.
    *
    * @throws CannotRun if it is no address

@@ -59,6 +59,26 @@ public final class RabbitAtHand implements BrokerAtHand {
     return found;
   }
 
+  /**
+   * Finds or starts one beside another broker, whose address {@code --uri} is: the one given by
+   * {@code FLOATVALVE_RABBIT}, else a private one; empty, with a warning, if there is none.
+   */
+  public static Optional<RabbitAtHand> openBeside(Console console) {
+    try {
+      String given = CommonOptions.rabbitUriOfVariable();
+      RabbitAtHand found =
+          given == null
+              ? started(console)
+              : new RabbitAtHand(
+                  given, versionAt(given), "given by " + CommonOptions.RABBIT_VARIABLE, null);
+      console.say("broker: " + found.describe());
+      return Optional.of(found);
+    } catch (CannotRun e) {
+      console.warn("without RabbitMQ: " + e.getMessage());
+      return Optional.empty();
+    }
+  }
+
   private static RabbitAtHand existing(String uri, CommonOptions options) {
     String how =
         options.givenUri() == null ? "given by " + CommonOptions.RABBIT_VARIABLE : "given by --uri";

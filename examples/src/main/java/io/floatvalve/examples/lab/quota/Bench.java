@@ -5,6 +5,7 @@ import io.floatvalve.event.Event;
 import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Experiments;
 import io.floatvalve.examples.cli.Findings;
+import io.floatvalve.examples.cli.Metronome;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.model.Address;
 import io.floatvalve.publish.PublisherSettings;
@@ -76,12 +77,35 @@ final class Bench extends Experiments implements AutoCloseable {
 
   /** Returns settings for messages one by one, as many as come at once. */
   static PublisherSettings to(String topic) {
-    return PublisherSettings.to(Address.topic(topic))
+    return common(PublisherSettings.to(Address.topic(topic)))
+        .withNative(PulsarBroker.PublishSettings.defaults().withBatching(false));
+  }
+
+  /** Returns settings with room for what is offered, and with patience. */
+  static PublisherSettings common(PublisherSettings settings) {
+    return settings
         .withMaxQueued(10_000)
         .withMaxWait(Duration.ofSeconds(20))
         .withConfirmTimeout(Duration.ofSeconds(30))
-        .withOpenTimeout(Duration.ofSeconds(30))
-        .withNative(PulsarBroker.PublishSettings.defaults().withBatching(false));
+        .withOpenTimeout(Duration.ofSeconds(30));
+  }
+
+  /** Has a plain client send messages at once, and waits until all are there. */
+  void burst(PulsarClient client, String topic, int messages) throws IOException {
+    try (Producer<byte[]> producer = plain(client, topic, Duration.ofSeconds(30))) {
+      List<CompletableFuture<?>> all = new ArrayList<>();
+      for (int i = 0; i < messages; i++) {
+        all.add(producer.sendAsync(new byte[BODY_BYTES]));
+      }
+      if (failures(all) > 0) {
+        throw new IOException("a topic could not be filled");
+      }
+    }
+  }
+
+  /** Says a line. */
+  void say(String line) {
+    console().say(line);
   }
 
   /** Opens a plain producer of messages one by one. */
@@ -105,6 +129,11 @@ final class Bench extends Experiments implements AutoCloseable {
   /** Returns how many messages a topic was given so far. */
   long received(String topic) {
     return pulsar.rest().topicStats(topic).number("msgInCounter");
+  }
+
+  /** Returns how often the broker paused reading what is published to a topic; restarts at times. */
+  long limitedTimes(String topic) {
+    return pulsar.rest().topicStats(topic).number("publishRateLimitedTimes");
   }
 
   /** Waits until a time of {@link System#nanoTime}. */
@@ -140,6 +169,52 @@ final class Bench extends Experiments implements AutoCloseable {
     Arrays.sort(sorted);
     int at = (int) Math.ceil(sorted.length * percentile / 100) - 1;
     return sorted.length == 0 ? 0 : sorted[Math.max(0, at)] / 1e9;
+  }
+
+  /** Sends steadily, by a client of its own, until it is closed. */
+  static final class Steady implements AutoCloseable {
+    private final PulsarClient client;
+    private final Producer<byte[]> producer;
+    private final int perSecond;
+    private final Thread thread;
+    private volatile boolean ended;
+
+    /**
+     * Begins at once.
+     *
+     * @param client is closed with it
+     */
+    Steady(PulsarClient client, String topic, int perSecond) throws IOException {
+      this.client = client;
+      this.perSecond = perSecond;
+      this.producer = plain(client, topic, Duration.ofSeconds(30));
+      this.thread = new Thread(this::send, "lab-steady");
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    int perSecond() {
+      return perSecond;
+    }
+
+    private void send() {
+      Metronome pace = new Metronome(perSecond);
+      while (!ended) {
+        LockSupport.parkNanos(pace.waitNanos(System.nanoTime()));
+        var unused = producer.sendAsync(new byte[BODY_BYTES]);
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      ended = true;
+      try {
+        thread.join(5_000);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+      client.close();
+    }
   }
 
   @Override

@@ -27,6 +27,7 @@ final class Bursts {
   private static final int LIMIT = 1_000;
   private static final double HEADROOM = 0.9;
   private static final int BURST = 2_000;
+  private static final int OTHERS = 70; // a second, of another client's
   private static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(4);
 
   private final Bench bench;
@@ -251,16 +252,23 @@ final class Bursts {
     throttled();
   }
 
+  /*
+   * A topic's limit of 1,000 is a bucket that holds 1,000 and is filled at 1,000 a second: more than
+   * that passes until it is empty, which 70 a second too many take 14 s for. So it is emptied first.
+   */
   private void throttled() throws IOException {
     bench.doing("B8: a broker that throttles without a word");
     String topic = bench.limited("throttled", LIMIT);
     QuotaPolicy policy =
         QuotaPolicy.none()
             .withHeadroom(1)
-            .withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT * 109 / 100));
-    try (Messaging messaging = bench.messaging();
+            .withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT));
+    bench.burst(bench.pulsar().client(), topic, LIMIT + LIMIT / 5);
+    try (Bench.Steady others = new Bench.Steady(bench.client(), topic, OTHERS);
+        Messaging messaging = bench.messaging();
         Publisher publisher = messaging.publisher(Bench.to(topic).withQuota(policy))) {
-      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(bench.amount(15, 9));
+      long before = bench.limitedTimes(topic);
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(bench.amount(20, 12));
       while (System.nanoTime() < end && likely().isEmpty()) {
         if (publisher.status().queued() < 2_000) {
           var unused = publisher.publish(Message.of(new byte[Bench.BODY_BYTES]));
@@ -269,10 +277,10 @@ final class Bursts {
         }
       }
       List<Event.ThrottlingSuspected> all = bench.told(Event.ThrottlingSuspected.class);
-      long word = bench.pulsar().rest().topicStats(topic).number("publishRateLimitedTimes");
+      long word = bench.limitedTimes(topic) - before;
       check(
           "B8-throttled",
-          "1,090 a second to a topic of 1,000",
+          "1,000 a second, and " + others.perSecond() + " of another client's, to a topic of 1,000",
           "alarm when throttled at all",
           "likely throttling told, as the broker's own counter confirms",
           (all.isEmpty() ? "nothing told" : all.get(all.size() - 1).what())

@@ -2,7 +2,10 @@ package io.floatvalve.examples.lab.quota;
 
 import io.floatvalve.Messaging;
 import io.floatvalve.event.Event;
+import io.floatvalve.examples.cli.Queues;
+import io.floatvalve.examples.cli.RabbitAtHand;
 import io.floatvalve.examples.cli.Table;
+import io.floatvalve.model.Address;
 import io.floatvalve.model.Message;
 import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
@@ -12,44 +15,138 @@ import io.floatvalve.rate.QuotaPolicy.Scope;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.FaultProxy.Direction;
 import java.io.IOException;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import org.apache.pulsar.client.api.PulsarClient;
 import org.jspecify.annotations.Nullable;
 
-/** The detector on a real broker, throttled and not, many times each. */
+/**
+ * The detector on real brokers, throttled and not, many times each. What is disturbed here, such as
+ * this process, is so for publishers of both brokers at once.
+ */
 final class DetectorRounds {
   private static final int LIMIT = 1_000;
-  private static final int SECONDS = 12;
+
+  /** The share of another client, where the quota is known: ours is then within a tenth of it. */
+  private static final int OTHERS = 70;
+
+  /** The broker lets a second's worth pass before it throttles: this empties its bucket. */
+  private static final int SAVED_UP = LIMIT + LIMIT / 5;
+
+  /** As long as the detector remembers; a throttled round ends as soon as it is told. */
+  private static final long SECONDS = 10;
+
+  private static final int AT_ONCE = 100;
+
+  /** What a throttled broker has not taken yet is of no interest. */
+  private static final Duration NO_PATIENCE = Duration.ofMillis(100);
+  private static final int LIVE_OBJECTS = 2_000_000;
 
   private final Bench bench;
   private final int rounds;
-  private final Table table = new Table("scene", "rounds", "suspected", "likely", "should be");
+  private final @Nullable RabbitAtHand rabbit;
+  private final Table table =
+      new Table("broker", "scene", "rounds", "suspected", "likely", "should be", "s a round");
+  private long longestStop;
+  private long collections;
+  private long collectedMillis;
 
   /** What a round is about. */
   private enum Scene {
-    THROTTLED("throttled, quota not known", true),
-    THROTTLED_KNOWN("throttled, quota known", true),
-    HEALTHY("healthy, paced", false),
-    COLLECTIONS("healthy, garbage collections", false),
-    STOPPED("healthy, SIGSTOP 200 ms", false),
-    STALLS("healthy, random stalls of the way", false),
-    SATURATED("saturated broker", false);
+    THROTTLED("throttled, quota not known", true, false),
+    THROTTLED_KNOWN("throttled, quota known, another client uses it too", true, false),
+    HEALTHY("healthy, paced at 0.9 of the known quota", false, true),
+    COLLECTIONS("the same, garbage collections", false, true),
+    STOPPED("the same, this process stopped for 200 ms", false, true),
+    STALLS("the same, answers stall at random as behind a disk", false, true),
+    SATURATED("saturated, quota not known", false, true);
 
     private final String words;
     private final boolean throttled;
+    private final boolean ofBoth;
 
-    Scene(String words, boolean throttled) {
+    Scene(String words, boolean throttled, boolean ofBoth) {
       this.words = words;
       this.throttled = throttled;
+      this.ofBoth = ofBoth;
     }
   }
 
-  DetectorRounds(Bench bench, int rounds) {
+  /** How often something was told at one broker. */
+  private static final class Tally {
+    private final String broker;
+    private int suspected;
+    private int likely;
+    private double seconds;
+
+    private Tally(String broker) {
+      this.broker = broker;
+    }
+  }
+
+  /** A publisher that always has more to send. */
+  private static final class Subject implements AutoCloseable {
+    private final Tally tally;
+    private final Queue<Event.ThrottlingSuspected> told = new ConcurrentLinkedQueue<>();
+    private final Messaging messaging;
+    private final Publisher publisher;
+
+    private Subject(Tally tally, Opening opening, PublisherSettings settings) {
+      this.tally = tally;
+      this.messaging =
+          opening.open(
+              event -> {
+                if (event instanceof Event.ThrottlingSuspected suspected) {
+                  told.add(suspected);
+                }
+              });
+      try {
+        this.publisher = messaging.publisher(settings);
+      } catch (RuntimeException e) {
+        messaging.close();
+        throw e;
+      }
+    }
+
+    /** Returns whether there was more to be sent. */
+    private boolean feed() {
+      if (publisher.status().queued() > LIMIT) {
+        return false;
+      }
+      for (int i = 0; i < AT_ONCE; i++) {
+        var unused = publisher.tryPublish(Message.of(new byte[Bench.BODY_BYTES]));
+      }
+      return true;
+    }
+
+    private boolean isLikely() {
+      return told.stream().anyMatch(Event.ThrottlingSuspected::likely);
+    }
+
+    @Override
+    public void close() {
+      messaging.close();
+    }
+  }
+
+  /** Begins messaging whose events somebody hears. */
+  @FunctionalInterface
+  private interface Opening {
+    Messaging open(java.util.function.Consumer<Event> listener);
+  }
+
+  DetectorRounds(Bench bench, int rounds, @Nullable RabbitAtHand rabbit) {
     this.bench = bench;
     this.rounds = rounds;
+    this.rabbit = rabbit;
   }
 
   Table table() {
@@ -57,98 +154,220 @@ final class DetectorRounds {
   }
 
   void run() throws IOException {
-    for (Scene scene : Scene.values()) {
-      int suspected = 0;
-      int likely = 0;
-      for (int round = 0; round < rounds; round++) {
-        bench.doing(scene.words + ", round " + (round + 1) + " of " + rounds);
-        round(scene, round);
-        List<Event.ThrottlingSuspected> told = bench.told(Event.ThrottlingSuspected.class);
-        suspected += told.isEmpty() ? 0 : 1;
-        likely += told.stream().anyMatch(Event.ThrottlingSuspected::likely) ? 1 : 0;
+    if (rabbit == null) {
+      scenes(null);
+    } else {
+      try (Queues queues = new Queues(rabbit, "floatvalve.lab")) {
+        scenes(queues);
       }
-      boolean known = scene == Scene.THROTTLED_KNOWN;
-      String expected =
-          known ? "likely in 90 %" : scene.throttled ? "suspected in 90 %" : "never likely";
-      int seen = known ? likely : suspected;
-      boolean ok = scene.throttled ? seen >= 0.9 * rounds : likely == 0;
-      table.row(scene.words, rounds, suspected, likely, expected);
-      bench
-          .checks()
-          .check(
-              "detector-" + scene.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-'),
-              scene.words,
-              "-",
-              expected,
-              String.format("%d of %d suspected, %d likely", suspected, rounds, likely),
-              ok);
+    }
+    bench.findings().figure("longest_stop_ms", longestStop / 1e6);
+    if (collections > 0) {
+      bench.findings().figure("mean_collection_ms", (double) collectedMillis / collections);
     }
   }
 
-  private void round(Scene scene, int round) throws IOException {
-    String topic = scene.throttled ? bench.limited("detector", LIMIT) : bench.topic("detector");
-    FaultProxy proxy =
-        scene == Scene.STALLS && bench.pulsar().isOwn() ? bench.pulsar().proxy() : null;
-    try (Messaging messaging =
-            proxy == null ? bench.messaging() : bench.pulsar().messaging(proxy, bench.listener());
-        Publisher publisher = messaging.publisher(settings(scene, topic))) {
-      Random random = new Random(round);
-      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-      long disturb = System.nanoTime();
-      while (System.nanoTime() < end) {
-        if (publisher.status().queued() < 1_000) {
-          var unused = publisher.tryPublish(Message.of(new byte[Bench.BODY_BYTES]));
+  private void scenes(@Nullable Queues queues) throws IOException {
+    for (Scene scene : Scene.values()) {
+      Tally pulsar = new Tally("Pulsar");
+      Tally other = new Tally("RabbitMQ");
+      for (int round = 0; round < rounds; round++) {
+        bench.doing(scene.words + ", round " + (round + 1) + " of " + rounds);
+        if (scene == Scene.SATURATED) { // one after the other: each has all of the machine
+          round(scene, round, pulsar, null, null);
+          round(scene, round, null, other, queues);
         } else {
-          Bench.pause(Duration.ofMillis(1));
+          round(scene, round, pulsar, scene.ofBoth ? other : null, queues);
         }
-        if (System.nanoTime() > disturb) {
-          disturb(scene, proxy, random);
-          disturb = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(500 + random.nextInt(1_500));
+      }
+      conclude(scene, pulsar);
+      if (scene.ofBoth && queues != null) {
+        conclude(scene, other);
+      }
+    }
+  }
+
+  private void conclude(Scene scene, Tally tally) {
+    boolean known = scene == Scene.THROTTLED_KNOWN;
+    String expected =
+        known ? "likely in 90 %" : scene.throttled ? "suspected in 90 %" : "never likely";
+    int seen = known ? tally.likely : tally.suspected;
+    boolean ok = scene.throttled ? seen >= 0.9 * rounds : tally.likely == 0;
+    table.row(
+        tally.broker,
+        scene.words,
+        rounds,
+        tally.suspected,
+        tally.likely,
+        expected,
+        tally.seconds / rounds);
+    bench
+        .checks()
+        .check(
+            "detector-"
+                + (tally.broker + "-" + scene.name()).toLowerCase(Locale.ROOT).replace('_', '-'),
+            tally.broker + ": " + scene.words,
+            "-",
+            expected,
+            String.format("%d of %d suspected, %d likely", tally.suspected, rounds, tally.likely),
+            ok);
+  }
+
+  private void round(
+      Scene scene,
+      int round,
+      @Nullable Tally pulsar,
+      @Nullable Tally other,
+      @Nullable Queues queues)
+      throws IOException {
+    List<FaultProxy> proxies = new ArrayList<>();
+    List<Subject> subjects = new ArrayList<>();
+    Bench.Steady others = null;
+    try {
+      if (pulsar != null) {
+        String topic = scene.throttled ? bench.limited("detector", LIMIT) : bench.topic("detector");
+        if (scene == Scene.THROTTLED_KNOWN) {
+          emptyBucket(topic);
+          others = new Bench.Steady(bench.client(), topic, OTHERS);
+        }
+        subjects.add(new Subject(pulsar, pulsar(scene, proxies), settings(scene, topic)));
+      }
+      RabbitAtHand at = rabbit;
+      if (other != null && at != null && queues != null) {
+        String queue = queues.classic("detector-" + scene.ordinal() + "-" + round);
+        subjects.add(
+            new Subject(
+                other,
+                rabbit(scene, at, proxies),
+                Bench.common(PublisherSettings.to(Address.queue(queue)))
+                    .withQuota(policy(scene))
+                    .withCloseTimeout(NO_PATIENCE)));
+      }
+      long began = System.nanoTime();
+      run(scene, new Random(round), subjects, proxies);
+      double seconds = (System.nanoTime() - began) / 1e9;
+      for (Subject each : subjects) {
+        each.tally.suspected += each.told.isEmpty() ? 0 : 1;
+        each.tally.likely += each.isLikely() ? 1 : 0;
+        each.tally.seconds += seconds;
+        if (!scene.throttled && !each.told.isEmpty()) {
+          each.told.forEach(told -> bench.say(each.tally.broker + ": " + told.what()));
         }
       }
     } finally {
-      if (proxy != null) {
-        proxy.close();
+      if (others != null) {
+        others.close();
       }
+      subjects.forEach(Subject::close);
+      proxies.forEach(FaultProxy::close);
+    }
+  }
+
+  private void run(Scene scene, Random random, List<Subject> subjects, List<FaultProxy> proxies)
+      throws IOException {
+    byte[][] alive = scene == Scene.COLLECTIONS ? new byte[LIVE_OBJECTS][1] : null;
+    long began = System.nanoTime();
+    long end = began + TimeUnit.SECONDS.toNanos(SECONDS);
+    long disturb = began;
+    long stallEnd = Long.MAX_VALUE;
+    long last = began;
+    for (long now = began; now < end && !isSeen(scene, subjects); now = System.nanoTime()) {
+      longestStop = scene == Scene.STOPPED ? Math.max(longestStop, now - last) : longestStop;
+      last = now;
+      boolean more = false;
+      for (Subject each : subjects) {
+        more |= each.feed();
+      }
+      if (!more) {
+        Bench.pause(Duration.ofMillis(1));
+      }
+      if (now >= stallEnd) {
+        proxies.forEach(proxy -> proxy.unstall(Direction.FROM_BROKER));
+        stallEnd = Long.MAX_VALUE;
+      }
+      if (now >= disturb) {
+        disturb(scene, proxies);
+        if (scene == Scene.STALLS) {
+          stallEnd = now + TimeUnit.MILLISECONDS.toNanos(100 + random.nextInt(500));
+        }
+        disturb = now + TimeUnit.MILLISECONDS.toNanos(700 + random.nextInt(1_500));
+      }
+    }
+    if (alive != null && alive[0].length == 0) {
+      throw new IllegalStateException("never: it keeps the objects alive");
+    }
+  }
+
+  private static boolean isSeen(Scene scene, List<Subject> subjects) {
+    return switch (scene) {
+      case THROTTLED -> subjects.stream().noneMatch(each -> each.told.isEmpty());
+      case THROTTLED_KNOWN -> subjects.stream().allMatch(Subject::isLikely);
+      default -> false;
+    };
+  }
+
+  private Opening pulsar(Scene scene, List<FaultProxy> proxies) {
+    if (scene != Scene.STALLS || !bench.pulsar().isOwn()) {
+      return bench.pulsar()::messaging;
+    }
+    FaultProxy proxy = bench.pulsar().proxy();
+    proxies.add(proxy);
+    return listener -> bench.pulsar().messaging(proxy, listener);
+  }
+
+  private static Opening rabbit(Scene scene, RabbitAtHand at, List<FaultProxy> proxies)
+      throws IOException {
+    if (scene != Scene.STALLS || !at.plain()) {
+      return at::messaging;
+    }
+    FaultProxy proxy = FaultProxy.to(at.host(), at.port());
+    proxies.add(proxy);
+    return listener -> RabbitAtHand.messaging(at.uriAt(proxy.host(), proxy.port()), listener);
+  }
+
+  private void emptyBucket(String topic) throws IOException {
+    try (PulsarClient client = bench.client()) {
+      bench.burst(client, topic, SAVED_UP);
     }
   }
 
   private static PublisherSettings settings(Scene scene, String topic) {
-    QuotaPolicy policy =
-        switch (scene) {
-          case THROTTLED, SATURATED -> null;
-          case THROTTLED_KNOWN ->
-              QuotaPolicy.none()
-                  .withHeadroom(1)
-                  .withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT * 109 / 100));
-          case HEALTHY, COLLECTIONS, STOPPED, STALLS ->
-              QuotaPolicy.none().withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT));
-        };
-    return Bench.to(topic).withQuota(policy);
+    return Bench.to(topic).withQuota(policy(scene)).withCloseTimeout(NO_PATIENCE);
   }
 
-  private static void disturb(Scene scene, @Nullable FaultProxy proxy, Random random)
-      throws IOException {
+  private static @Nullable QuotaPolicy policy(Scene scene) {
+    QuotaPolicy known =
+        QuotaPolicy.none().withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT));
+    return switch (scene) {
+      case THROTTLED, SATURATED -> null;
+      case THROTTLED_KNOWN -> known.withHeadroom(1);
+      case HEALTHY, COLLECTIONS, STOPPED, STALLS -> known;
+    };
+  }
+
+  private void disturb(Scene scene, List<FaultProxy> proxies) throws IOException {
     switch (scene) {
       case COLLECTIONS -> {
-        byte[][] waste = new byte[64][];
-        for (int i = 0; i < waste.length; i++) {
-          waste[i] = new byte[1 << 20];
+        long count = 0;
+        long millis = 0;
+        for (GarbageCollectorMXBean each : ManagementFactory.getGarbageCollectorMXBeans()) {
+          count -= each.getCollectionCount();
+          millis -= each.getCollectionTime();
         }
         System.gc();
+        for (GarbageCollectorMXBean each : ManagementFactory.getGarbageCollectorMXBeans()) {
+          count += each.getCollectionCount();
+          millis += each.getCollectionTime();
+        }
+        collections += count;
+        collectedMillis += millis;
       }
       case STOPPED -> {
         String pid = String.valueOf(ProcessHandle.current().pid());
         Process unused =
             new ProcessBuilder("sh", "-c", "kill -STOP $0; sleep 0.2; kill -CONT $0", pid).start();
       }
-      case STALLS -> {
-        if (proxy != null) {
-          proxy.stall(Direction.FROM_BROKER);
-          LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100 + random.nextInt(500)));
-          proxy.unstall(Direction.FROM_BROKER);
-        }
-      }
+      case STALLS -> proxies.forEach(proxy -> proxy.stall(Direction.FROM_BROKER));
       case THROTTLED, THROTTLED_KNOWN, HEALTHY, SATURATED -> {}
     }
   }

@@ -109,7 +109,7 @@ final class Neighbours {
                     })
                 .subscribe();
         Producer<byte[]> producer = Bench.plain(client, limited, Duration.ofSeconds(30));
-        Steady source = new Steady(steady)) {
+        Bench.Steady source = new Bench.Steady(bench.client(), steady, STEADY)) {
       Bench.await(Duration.ofSeconds(20), () -> consumer.isConnected() && arrivals.count() > 50);
       long from = System.nanoTime();
       long to = from + TimeUnit.SECONDS.toNanos(seconds);
@@ -120,7 +120,7 @@ final class Neighbours {
         all.add(producer.sendAsync(new byte[Bench.BODY_BYTES]));
       }
       double silence = arrivals.longestSilence(from, to);
-      source.stop();
+      source.close();
       Bench.failures(all);
       return silence;
     }
@@ -133,7 +133,7 @@ final class Neighbours {
     try (Messaging messaging = bench.messaging();
         Consumer consumer = messaging.consumer(from(steady));
         Publisher publisher = messaging.publisher(Bench.to(limited));
-        Steady source = new Steady(steady)) {
+        Bench.Steady source = new Bench.Steady(bench.client(), steady, STEADY)) {
       consumer.handle(
           delivery -> {
             arrivals.one();
@@ -148,7 +148,7 @@ final class Neighbours {
         var unused = publisher.tryPublish(Message.of(new byte[Bench.BODY_BYTES]));
       }
       double silence = arrivals.longestSilence(from, to);
-      source.stop();
+      source.close();
       return silence;
     }
   }
@@ -160,45 +160,6 @@ final class Neighbours {
         .withNative(
             PulsarBroker.ConsumeSettings.defaults()
                 .withInitialPosition(SubscriptionInitialPosition.Earliest));
-  }
-
-  /** Sends steadily, by a client of its own, until it is closed. */
-  private final class Steady implements AutoCloseable {
-    private final PulsarClient client;
-    private final Producer<byte[]> producer;
-    private final Thread thread;
-    private volatile boolean ended;
-
-    private Steady(String topic) throws IOException {
-      client = bench.client();
-      producer = Bench.plain(client, topic, Duration.ofSeconds(30));
-      thread = new Thread(this::send, "lab-steady");
-      thread.setDaemon(true);
-      thread.start();
-    }
-
-    private void send() {
-      Metronome pace = new Metronome(STEADY);
-      while (!ended) {
-        LockSupport.parkNanos(pace.waitNanos(System.nanoTime()));
-        var unused = producer.sendAsync(new byte[Bench.BODY_BYTES]);
-      }
-    }
-
-    @Override
-    public void close() throws IOException {
-      stop();
-    }
-
-    void stop() throws IOException {
-      ended = true;
-      try {
-        thread.join(5_000);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
-      client.close();
-    }
   }
 
   // B3
@@ -257,15 +218,8 @@ final class Neighbours {
   }
 
   private void fill(String topic, int messages) throws IOException {
-    try (PulsarClient client = bench.client();
-        Producer<byte[]> producer = Bench.plain(client, topic, Duration.ofSeconds(30))) {
-      List<CompletableFuture<?>> all = new ArrayList<>();
-      for (int i = 0; i < messages; i++) {
-        all.add(producer.sendAsync(new byte[Bench.BODY_BYTES]));
-      }
-      if (Bench.failures(all) > 0) {
-        throw new IOException("the topic could not be filled");
-      }
+    try (PulsarClient client = bench.client()) {
+      bench.burst(client, topic, messages);
     }
   }
 

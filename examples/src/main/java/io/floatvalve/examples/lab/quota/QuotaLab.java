@@ -7,6 +7,7 @@ import io.floatvalve.examples.cli.Console;
 import io.floatvalve.examples.cli.Findings;
 import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
+import io.floatvalve.examples.cli.RabbitAtHand;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -23,7 +24,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Quotas by the second on a Pulsar topic with real limits: pacing beside the plain client,"
           + " neighbours of a throttled producer, nested quotas, delays, peak seconds.",
-      "With --detector: how often silent throttling is told, on throttled topics and healthy ones."
+      "With --detector: how often silent throttling is told, on throttled topics and healthy ones,"
+          + " and on RabbitMQ, which has no limits, where there is one."
     })
 public final class QuotaLab implements Callable<Integer> {
   private static final int MOST_ROUNDS = 1_000;
@@ -58,7 +60,7 @@ public final class QuotaLab implements Callable<Integer> {
             "must name the admin interface" + " of the broker: limits are set by it");
       }
       try (Bench bench = new Bench(pulsar, findings, console, quick)) {
-        run(bench);
+        run(bench, console);
       }
     }
     double seconds = (System.nanoTime() - began) / 1e9;
@@ -70,11 +72,13 @@ public final class QuotaLab implements Callable<Integer> {
     return findings.allOk() ? CannotRun.OK : CannotRun.NOT_ALL_WELL;
   }
 
-  private void run(Bench bench) throws IOException {
+  private void run(Bench bench, Console console) throws IOException {
     if (detector) {
-      DetectorRounds all = new DetectorRounds(bench, rounds);
-      all.run();
-      bench.show("Silent throttling, as it was told", all.table());
+      try (RabbitAtHand rabbit = RabbitAtHand.openBeside(console).orElse(null)) {
+        DetectorRounds all = new DetectorRounds(bench, rounds, rabbit);
+        all.run();
+        bench.show("Silent throttling, as it was told", all.table());
+      }
     } else {
       Bursts bursts = new Bursts(bench);
       bursts.run();
