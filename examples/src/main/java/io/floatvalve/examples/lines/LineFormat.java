@@ -47,7 +47,7 @@ public enum LineFormat {
             "no JSON: "
                 + e.getOriginalMessage()
                 + (e.getLocation() == null ? "" : ", column " + e.getLocation().getColumnNr()));
-      } catch (IOException e) {
+      } catch (IOException | NumberFormatException e) { // the latter of an exponent beyond all use
         throw new BadLine("no JSON: " + e.getMessage());
       }
       if (object == null || !object.isObject()) {
