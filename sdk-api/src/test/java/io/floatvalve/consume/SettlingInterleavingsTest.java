@@ -14,7 +14,7 @@ final class SettlingInterleavingsTest {
 
   /** Handlers, users' threads and the loss of the link. */
   public static final class Claims {
-    private final Taken taken = Takens.of(1, null, 1);
+    private final Taken taken = LedgerInterleavingsTest.bare(1, 1);
 
     @Operation
     public boolean claim() {

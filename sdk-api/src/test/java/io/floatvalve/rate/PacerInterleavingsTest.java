@@ -32,7 +32,7 @@ final class PacerInterleavingsTest {
             .withHeadroom(1)
             .withPublish(Scope.CLUSTER, Quota.messagesPerSecond(3))
             .withPublish(Scope.TOPIC, Quota.bytesPerSecond(10))
-            .withConsume(Scope.TOPIC, Quota.messagesPerSecond(100));
+            .withConsume(Scope.TOPIC, Quota.messagesPerSecond(20));
 
     private final Pacer pacer = new Pacer(RULES, 0);
     private final Gate[] gates = {pacer.gate(), pacer.gate()};
