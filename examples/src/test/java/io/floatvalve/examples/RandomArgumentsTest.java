@@ -18,8 +18,23 @@ import picocli.CommandLine.Model.OptionSpec;
 /** Arguments that no command takes: refused in one sentence, and no secret is repeated. */
 final class RandomArgumentsTest {
   private static final String[] GARBAGE = {
-    "", " ", "x", "-", "1e9x", "0x10", "99999999999999999999", "é\uD83D", "\0", "@nowhere",
-    "1s2m", "-5parsecs", "amqp://me:s3cret@host", "pulsar://me:s3cret@host", "%s%n", "'\"", "a=b"
+    "",
+    " ",
+    "x",
+    "-",
+    "1e9x",
+    "0x10",
+    "99999999999999999999",
+    "é\uD83D",
+    "\0",
+    "@nowhere",
+    "1s2m",
+    "-5parsecs",
+    "amqp://me:s3cret@host",
+    "pulsar://me:s3cret@host",
+    "%s%n",
+    "'\"",
+    "a=b"
   };
 
   private record Command(List<String> path, CommandLine line) {}
@@ -106,7 +121,8 @@ final class RandomArgumentsTest {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
 
-    int exit = Main.run(new PrintWriter(out), new PrintWriter(err), arguments.toArray(new String[0]));
+    int exit =
+        Main.run(new PrintWriter(out), new PrintWriter(err), arguments.toArray(new String[0]));
 
     assertThat(exit).as("%s: %s", arguments, err).isEqualTo(2);
     assertThat(err.toString())

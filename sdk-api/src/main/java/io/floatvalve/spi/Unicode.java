@@ -7,8 +7,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds text that holds half of a surrogate pair. UTF-8 has no such thing: encoders write a question
- * mark in its place, so another text would arrive, and two keys might become one.
+ * Finds text that holds half of a surrogate pair. UTF-8 has no such thing: encoders write a
+ * question mark in its place, so another text would arrive, and two keys might become one.
  */
 public final class Unicode {
   private Unicode() {}

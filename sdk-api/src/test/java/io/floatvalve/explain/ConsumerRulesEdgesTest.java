@@ -266,11 +266,7 @@ final class ConsumerRulesEdgesTest {
                       .withConsumers(
                           List.of(
                               new Member(
-                                  "c1",
-                                  true,
-                                  OptionalLong.of(9),
-                                  OptionalLong.empty(),
-                                  true)));
+                                  "c1", true, OptionalLong.of(9), OptionalLong.empty(), true)));
             });
 
     assertThat(blocked.unacked()).isEqualTo(9);
@@ -366,8 +362,7 @@ final class ConsumerRulesEdgesTest {
             names(
                 d -> {
                   d.idle(S2);
-                  d.view =
-                      view().withBacklog(32, 32).withConsumers(List.of(sibling("few", 32)));
+                  d.view = view().withBacklog(32, 32).withConsumers(List.of(sibling("few", 32)));
                 }))
         .containsExactly("starved-by-siblings");
   }
@@ -422,11 +417,7 @@ final class ConsumerRulesEdgesTest {
                           .withConsumers(
                               List.of(
                                   new Member(
-                                      "c1",
-                                      true,
-                                      OptionalLong.of(9),
-                                      OptionalLong.of(1),
-                                      true)));
+                                      "c1", true, OptionalLong.of(9), OptionalLong.of(1), true)));
                 })
             .explained()
             .text();
@@ -442,7 +433,8 @@ final class ConsumerRulesEdgesTest {
 
   @Test
   void chain_saysNothingOfWhatThereIsNot() {
-    String text = draft(d -> d.view = view().withBacklog(0, 0).withStoredBytes(10)).explained().text();
+    String text =
+        draft(d -> d.view = view().withBacklog(0, 0).withStoredBytes(10)).explained().text();
 
     assertThat(text)
         .contains("10 B kept")

@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Answers that no broker should give, beside those that it should: in any order, for one or for
- * all before it, twice, for what was never sent, from a link that is gone.
+ * Answers that no broker should give, beside those that it should: in any order, for one or for all
+ * before it, twice, for what was never sent, from a link that is gone.
  */
 @Timeout(value = 60, unit = TimeUnit.MINUTES)
 final class RandomAnswersTest {

@@ -17,8 +17,7 @@ final class RetriesTest {
   private static PublishOutcome end(Verdict verdict, int attempt) {
     return switch (verdict) {
       case CONFIRMED -> new Confirmed(null, 1, attempt, 10, attempt, false);
-      case RETURNED ->
-          new Returned(312, "NO_ROUTE", "e", "k", Message.of(new byte[0]), attempt);
+      case RETURNED -> new Returned(312, "NO_ROUTE", "e", "k", Message.of(new byte[0]), attempt);
       case NACKED -> new Nacked("reason " + attempt, attempt);
       case UNKNOWN -> new Unknown(Unknown.Cause.CONNECTION_LOST, "detail " + attempt, attempt);
       case NOT_SENT -> new NotSent(NotSent.Reason.RECOVERING, "detail " + attempt, attempt);

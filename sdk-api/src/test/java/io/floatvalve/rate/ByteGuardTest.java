@@ -26,7 +26,8 @@ final class ByteGuardTest {
     List<Passed> passed = new ArrayList<>();
     long now = 0;
     for (int step = 0; step < 2_000; step++) {
-      now += random.nextInt(4) == 0 ? random.nextInt((int) (400 * MS)) : random.nextInt((int) BUCKET);
+      now +=
+          random.nextInt(4) == 0 ? random.nextInt((int) (400 * MS)) : random.nextInt((int) BUCKET);
       long size = random.nextInt((int) limit + 1);
       assertThat(guard.sum(now)).isEqualTo(inWindow(passed, now));
       long wait = guard.nanosUntil(size, now);
@@ -40,8 +41,7 @@ final class ByteGuardTest {
       guard.enter(size, now);
       passed.add(new Passed(now, size));
       long since = now - SECOND;
-      assertThat(
-              passed.stream().filter(p -> p.at() >= since).mapToLong(Passed::size).sum())
+      assertThat(passed.stream().filter(p -> p.at() >= since).mapToLong(Passed::size).sum())
           .isLessThanOrEqualTo(limit);
     }
   }
@@ -49,10 +49,7 @@ final class ByteGuardTest {
   /** What a list says of the current bucket and the hundred before it. */
   private static long inWindow(List<Passed> passed, long now) {
     long first = now / BUCKET - 100;
-    return passed.stream()
-        .filter(p -> p.at() / BUCKET >= first)
-        .mapToLong(Passed::size)
-        .sum();
+    return passed.stream().filter(p -> p.at() / BUCKET >= first).mapToLong(Passed::size).sum();
   }
 
   @Test

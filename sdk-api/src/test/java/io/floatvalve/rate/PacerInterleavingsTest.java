@@ -39,8 +39,7 @@ final class PacerInterleavingsTest {
 
     @Operation
     public long publish(@Param(name = "gate") int gate, @Param(name = "tenths") int tenths) {
-      return gates[gate].take(
-          Kind.PUBLISH, TOPIC, Gate.ANY_PARTITION, 1, 3, tenths * 100_000_000L);
+      return gates[gate].take(Kind.PUBLISH, TOPIC, Gate.ANY_PARTITION, 1, 3, tenths * 100_000_000L);
     }
 
     @Operation

@@ -13,8 +13,32 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class RandomAddressesTest {
   private static final String SECRET = "s3cret";
   private static final String[] PIECES = {
-    "pulsar://", "http://", "user", ":", "@", "/", "?", "#", "[", "]", "::1", "%", "%2F", "%zz",
-    "host", "6650", "99999", " ", "é", "\0", "\uD83D", SECRET, "+", "//", ",", "?token=" + SECRET
+    "pulsar://",
+    "http://",
+    "user",
+    ":",
+    "@",
+    "/",
+    "?",
+    "#",
+    "[",
+    "]",
+    "::1",
+    "%",
+    "%2F",
+    "%zz",
+    "host",
+    "6650",
+    "99999",
+    " ",
+    "é",
+    "\0",
+    "\uD83D",
+    SECRET,
+    "+",
+    "//",
+    ",",
+    "?token=" + SECRET
   };
 
   static LongStream seeds() {

@@ -24,7 +24,18 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class RandomHeadersTest {
   private static final byte[] BODY = {};
   private static final String[] TEXTS = {
-    "", "a", "ünï", "\0", "€", "\uD83D\uDE00", "\uD83D", "\uDE00x", "\uFFFD", "floatvalve", " ", "3:"
+    "",
+    "a",
+    "ünï",
+    "\0",
+    "€",
+    "\uD83D\uDE00",
+    "\uD83D",
+    "\uDE00x",
+    "\uFFFD",
+    "floatvalve",
+    " ",
+    "3:"
   };
   private static final String[] TYPES = {
     "boolean", "byte", "short", "int", "long", "float", "double", "decimal", "instant", "bytes",

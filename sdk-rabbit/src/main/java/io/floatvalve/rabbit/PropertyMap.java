@@ -227,9 +227,9 @@ final class PropertyMap {
 
   /**
    * Returns the message that a broker gave us. What no {@link Message} can hold, such as a header
-   * without a value or what is nested more than 32 deep, is left out; and so are the broker's notes on its death where it is one of our
-   * copies, which died in a retry queue of ours. A copy carries no older ones. How often the broker
-   * delivered it is the delivery's to tell, and no header.
+   * without a value or what is nested more than 32 deep, is left out; and so are the broker's notes
+   * on its death where it is one of our copies, which died in a retry queue of ours. A copy carries
+   * no older ones. How often the broker delivered it is the delivery's to tell, and no header.
    */
   static Message toMessage(BasicProperties properties, byte[] body) {
     Message.Builder message =

@@ -13,8 +13,32 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class RandomAddressesTest {
   private static final String SECRET = "s3cret";
   private static final String[] PIECES = {
-    "amqp://", "amqps://", "http://", "user", ":", "@", "/", "?", "#", "[", "]", "::1", "%", "%2F",
-    "%zz", "host", "5672", "99999", " ", "é", "\0", "\uD83D", SECRET, "+", "//", ","
+    "amqp://",
+    "amqps://",
+    "http://",
+    "user",
+    ":",
+    "@",
+    "/",
+    "?",
+    "#",
+    "[",
+    "]",
+    "::1",
+    "%",
+    "%2F",
+    "%zz",
+    "host",
+    "5672",
+    "99999",
+    " ",
+    "é",
+    "\0",
+    "\uD83D",
+    SECRET,
+    "+",
+    "//",
+    ","
   };
 
   static LongStream seeds() {

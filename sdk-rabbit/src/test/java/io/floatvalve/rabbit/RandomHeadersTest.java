@@ -28,7 +28,18 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class RandomHeadersTest {
   private static final byte[] BODY = {};
   private static final String[] TEXTS = {
-    "", "a", "ünï", "\0", "€", "\uD83D\uDE00", "\uD83D", "\uDE00x", "\uFFFD", "x-death", " ", "\uFEFF"
+    "",
+    "a",
+    "ünï",
+    "\0",
+    "€",
+    "\uD83D\uDE00",
+    "\uD83D",
+    "\uDE00x",
+    "\uFFFD",
+    "x-death",
+    " ",
+    "\uFEFF"
   };
 
   static LongStream seeds() {
@@ -107,7 +118,9 @@ final class RandomHeadersTest {
     for (int n = random.nextInt(4); n > 0; n--) {
       text.append(TEXTS[random.nextInt(TEXTS.length)]);
     }
-    return random.nextInt(50) == 0 ? text.append("é".repeat(random.nextInt(200))).toString() : text.toString();
+    return random.nextInt(50) == 0
+        ? text.append("é".repeat(random.nextInt(200))).toString()
+        : text.toString();
   }
 
   private static Object value(Random random, int depth) {
@@ -120,9 +133,11 @@ final class RandomHeadersTest {
       case 6 -> random.nextLong();
       case 7 -> Float.intBitsToFloat(random.nextInt());
       case 8 -> Double.longBitsToDouble(random.nextLong());
-      case 9 -> new BigDecimal(new BigInteger(1 + random.nextInt(40), random), random.nextInt(9) - 2);
+      case 9 ->
+          new BigDecimal(new BigInteger(1 + random.nextInt(40), random), random.nextInt(9) - 2);
       case 10 ->
-          Instant.ofEpochSecond(random.nextInt(20) == 0 ? Instant.MAX.getEpochSecond() : random.nextInt());
+          Instant.ofEpochSecond(
+              random.nextInt(20) == 0 ? Instant.MAX.getEpochSecond() : random.nextInt());
       case 11 -> {
         byte[] bytes = new byte[random.nextInt(20)];
         random.nextBytes(bytes);

@@ -33,8 +33,27 @@ final class RandomLinesTest {
     "{\"payload\":\"\\ud83d\\ude00\",\"headers\":{\"h\":\"\\ud83d\"}}",
   };
   private static final String[] PIECES = {
-    "{", "}", "[", "]", "\"", ":", ",", "\\", "\\u", "\\ud83d", "null", "1e999999999", "-1e-999999999",
-    "99999999999999999999", "NaN", "\0", "\uFEFF", "\"payload\":", "\"headers\":{\"\":1}", "true", "é"
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    ":",
+    ",",
+    "\\",
+    "\\u",
+    "\\ud83d",
+    "null",
+    "1e999999999",
+    "-1e-999999999",
+    "99999999999999999999",
+    "NaN",
+    "\0",
+    "\uFEFF",
+    "\"payload\":",
+    "\"headers\":{\"\":1}",
+    "true",
+    "é"
   };
 
   static LongStream seeds() {
@@ -74,7 +93,13 @@ final class RandomLinesTest {
       byte[] line = piece.repeat(300_000).getBytes(StandardCharsets.UTF_8);
 
       assertThat(isBad(line)).as(piece).isTrue();
-      assertThat(isBad(("{\"payload\":\"\",\"headers\":{\"h\":" + "[".repeat(900) + "]".repeat(900) + "}}").getBytes(StandardCharsets.UTF_8)))
+      assertThat(
+              isBad(
+                  ("{\"payload\":\"\",\"headers\":{\"h\":"
+                          + "[".repeat(900)
+                          + "]".repeat(900)
+                          + "}}")
+                      .getBytes(StandardCharsets.UTF_8)))
           .isTrue();
     }
   }
