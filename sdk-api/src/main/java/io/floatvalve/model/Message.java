@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * Boolean}, {@link Byte}, {@link Short}, {@link Integer}, {@link Long}, {@link Float}, {@link
  * Double}, {@link BigDecimal}, {@link Instant} (to the second on RabbitMQ), {@code byte[]}, and
  * {@link List}s and {@link Map}s with string keys of these, at most 32 deep. Anything else is
- * refused by the builder, never turned into text.
+ * refused by the builder, never turned into text. What neither broker can carry as it is, such as
+ * half of a surrogate pair, is refused when it is published.
  */
 public final class Message {
   private static final Map<String, Object> NO_HEADERS = Map.of();

@@ -291,4 +291,120 @@ final class PublisherRulesTest {
         .extracting(Explanation.Step::stage)
         .containsExactly(Stage.values());
   }
+
+  private static List<Finding> findings(Consumer<Draft> change) {
+    Draft draft = new Draft();
+    change.accept(draft);
+    return draft.explained().findings();
+  }
+
+  private static List<String> names(Consumer<Draft> change) {
+    return findings(change).stream().map(Finding::name).toList();
+  }
+
+  @Test
+  void waitingOnOne_isCertainOnceTheWindowHasRunIntoIt() {
+    for (long span : new long[] {400, 401}) {
+      Finding found =
+          findings(
+                  d -> {
+                    d.silent(S10);
+                    d.inFlight = 1;
+                    d.behind = 399;
+                    d.span = span;
+                  })
+              .get(0);
+      assertThat(found.certainty()).isEqualTo(span == 400 ? Certainty.CERTAIN : Certainty.LIKELY);
+    }
+  }
+
+  @Test
+  void nothingInFlight_isNobodysFault() {
+    assertThat(
+            names(
+                d -> {
+                  d.silent(S10);
+                  d.inFlight = 0;
+                }))
+        .isEmpty();
+    assertThat(
+            names(
+                d -> {
+                  d.silent(S10);
+                  d.inFlight = 0;
+                  d.behind = 0;
+                }))
+        .isEmpty();
+  }
+
+  @Test
+  void silence_isFiveTimesWhatConfirmsTake() {
+    assertThat(
+            names(
+                d -> {
+                  d.silent(S10);
+                  d.confirmEver = timing(100, 1_000); // 2 s at p99
+                }))
+        .containsExactly("broker-silent");
+  }
+
+  @Test
+  void throttledByTheBrokersCount_whereThereIsSomethingToSend() {
+    BrokerView three = BrokerView.from("admin", S1).withThrottled(0, 3);
+    Consumer<Draft> idle =
+        d -> {
+          d.inFlight = 0;
+          d.view = three;
+        };
+
+    assertThat(names(idle)).isEmpty();
+    assertThat(names(idle.andThen(d -> d.queued = 1))).containsExactly("throttled-publish");
+    assertThat(findings(idle.andThen(d -> d.inFlight = 1)).get(0))
+        .isInstanceOfSatisfying(
+            Finding.ThrottledPublish.class,
+            found -> assertThat(found.perSecond()).isEqualTo(10_000));
+    assertThat(names(d -> d.view = BrokerView.from("admin", S1).withThrottled(0, 0))).isEmpty();
+  }
+
+  @Test
+  void smallWindow_isToldFromTenConfirmsOn() {
+    for (int count : new int[] {9, 10}) {
+      assertThat(
+              names(
+                  d -> {
+                    d.pressed(S2, 4);
+                    d.confirm = timing(count, 5);
+                  }))
+          .hasSize(count - 9);
+    }
+  }
+
+  @Test
+  void state_isIdleOnlyWhereNothingIsLeft() {
+    Draft draft = new Draft();
+    draft.silent(S10);
+    draft.inFlight = 0;
+    assertThat(draft.explained().state()).isEqualTo(Explanation.State.IDLE);
+    draft.queued = 1;
+    assertThat(draft.explained().state()).isEqualTo(Explanation.State.STALLED);
+    draft.queued = 0;
+    draft.inFlight = 1;
+    assertThat(draft.explained().state()).isEqualTo(Explanation.State.STALLED);
+    draft.answered = millis(10);
+    assertThat(draft.explained().state()).isEqualTo(Explanation.State.FLOWING);
+  }
+
+  @Test
+  void chain_saysWhatThereIs_andNothingOfWhatThereIsNot() {
+    Draft draft = new Draft();
+    assertThat(draft.explained().text())
+        .doesNotContain("stood still", "open (", "last loss", "alarm");
+    draft.pause = millis(500);
+    draft.blockedReason = "low on memory";
+    draft.view = BrokerView.from("admin", S1).withBacklog(7, 0).withAlarm("disk");
+    assertThat(draft.explained().text())
+        .contains("this process stood still for 500 ms", "open (low on memory)")
+        .contains("10000 confirmed a second")
+        .contains("backlog 7", "size not told; alarm: disk");
+  }
 }

@@ -24,6 +24,9 @@ final class HeaderText {
   private static final String TYPE = PREFIX + "type-";
   private static final String STRING = "string";
 
+  /** As deep as a {@code Message} can hold them. */
+  private static final int DEEPEST = 32;
+
   private HeaderText() {}
 
   /** Adds a header to properties. */
@@ -52,7 +55,7 @@ final class HeaderText {
       return text;
     }
     try {
-      return parse(type, text);
+      return parse(type, text, 1);
     } catch (RuntimeException e) {
       return text; // somebody else changed one of the two: the text is all that is sure
     }
@@ -113,10 +116,13 @@ final class HeaderText {
     run.append(type(element)).append(' ').append(text.length()).append(':').append(text);
   }
 
-  private static Object parse(String type, String text) {
+  private static Object parse(String type, String text, int depth) {
+    if (depth > DEEPEST) {
+      throw new IllegalArgumentException("nested too deep");
+    }
     return switch (type) {
       case STRING -> text;
-      case "boolean" -> Boolean.valueOf(text);
+      case "boolean" -> bool(text);
       case "byte" -> Byte.valueOf(text);
       case "short" -> Short.valueOf(text);
       case "int" -> Integer.valueOf(text);
@@ -126,20 +132,28 @@ final class HeaderText {
       case "decimal" -> new BigDecimal(text);
       case "instant" -> Instant.parse(text);
       case "bytes" -> Base64.getDecoder().decode(text);
-      case "list" -> elements(text);
-      case "map" -> map(elements(text));
+      case "list" -> elements(text, depth);
+      case "map" -> map(elements(text, depth));
       default -> throw new IllegalArgumentException("unknown type " + type);
     };
   }
 
-  private static List<Object> elements(String run) {
+  private static Boolean bool(String text) {
+    return switch (text) {
+      case "true" -> true;
+      case "false" -> false;
+      default -> throw new IllegalArgumentException("no boolean");
+    };
+  }
+
+  private static List<Object> elements(String run, int depth) {
     List<Object> elements = new ArrayList<>();
     int at = 0;
     while (at < run.length()) {
       int space = run.indexOf(' ', at);
       int colon = run.indexOf(':', space);
       int end = colon + 1 + Integer.parseInt(run.substring(space + 1, colon));
-      elements.add(parse(run.substring(at, space), run.substring(colon + 1, end)));
+      elements.add(parse(run.substring(at, space), run.substring(colon + 1, end), depth + 1));
       at = end;
     }
     return elements;

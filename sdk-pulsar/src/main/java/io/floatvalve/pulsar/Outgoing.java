@@ -1,6 +1,7 @@
 package io.floatvalve.pulsar;
 
 import io.floatvalve.model.Message;
+import io.floatvalve.spi.Unicode;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -47,6 +48,10 @@ final class Outgoing {
       if (name.startsWith(HeaderText.PREFIX)) {
         return "header '" + name + "': names that begin with " + HeaderText.PREFIX + " are ours";
       }
+    }
+    String broken = Unicode.refusal(message);
+    if (broken != null) {
+      return broken;
     }
     if (sequenceHeader != null) {
       Object id = message.headers().get(sequenceHeader);

@@ -365,18 +365,31 @@ public final class PulsarBroker implements Broker {
       if (!known) {
         throw new IllegalArgumentException("serviceUrl must begin with pulsar:// or pulsar+ssl://");
       }
-      String first = serviceUrl.split(",", 2)[0];
-      try {
-        URI uri = new URI(first);
-        if (uri.getRawUserInfo() != null || serviceUrl.contains("@")) {
-          throw new IllegalArgumentException(
-              "serviceUrl holds a user or password; give them by withAuthentication");
+      // What is refused may hold a secret anywhere: it is never repeated, not even by a cause.
+      if (serviceUrl.contains("@")) {
+        throw new IllegalArgumentException(
+            "serviceUrl holds a user or password; give them by withAuthentication");
+      }
+      int hosts = serviceUrl.indexOf("://") + 3;
+      int end = serviceUrl.length() - (serviceUrl.endsWith("/") ? 1 : 0);
+      if (end <= hosts) {
+        throw new IllegalArgumentException("serviceUrl names no host");
+      }
+      for (String each : serviceUrl.substring(hosts, end).split(",", -1)) {
+        try {
+          URI uri = new URI("pulsar://" + each);
+          if (uri.getHost() == null || uri.getPort() == 0 || uri.getPort() > 65_535) {
+            throw new IllegalArgumentException(
+                "serviceUrl must name hosts, each with a port from 1 to 65535 or none");
+          }
+          if (uri.getRawQuery() != null
+              || uri.getRawFragment() != null
+              || !uri.getRawPath().isEmpty()) {
+            throw new IllegalArgumentException("serviceUrl must have no path, query or fragment");
+          }
+        } catch (URISyntaxException e) {
+          throw new IllegalArgumentException("serviceUrl is no address: " + e.getReason());
         }
-        if (uri.getHost() == null) {
-          throw new IllegalArgumentException("serviceUrl names no host: " + first);
-        }
-      } catch (URISyntaxException e) {
-        throw new IllegalArgumentException("serviceUrl is no address: " + e.getReason(), e);
       }
       return serviceUrl;
     }

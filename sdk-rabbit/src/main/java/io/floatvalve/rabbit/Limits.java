@@ -50,7 +50,7 @@ final class Limits {
         bytes += 4;
         i++;
       } else {
-        bytes++; // half a pair is sent as a question mark
+        bytes++; // half a pair, which no message may hold, would be sent as a question mark
       }
     }
     return bytes;

@@ -3,6 +3,7 @@ package io.floatvalve.rabbit;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.LongString;
 import io.floatvalve.model.Message;
+import io.floatvalve.spi.Unicode;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -143,7 +144,10 @@ final class PropertyMap {
    * @param frameMax the most bytes of a frame, 0 for no limit
    */
   static @Nullable String refusal(Message message, int frameMax) {
-    String refusal = Limits.shortString("content type", message.contentType());
+    String refusal = Unicode.refusal(message);
+    if (refusal == null) {
+      refusal = Limits.shortString("content type", message.contentType());
+    }
     if (refusal == null) {
       refusal = Limits.shortString("message id", message.messageId());
     }
@@ -223,9 +227,9 @@ final class PropertyMap {
 
   /**
    * Returns the message that a broker gave us. What no {@link Message} can hold, such as a header
-   * without a value, is left out; and so are the broker's notes on its death where it is one of our
-   * copies, which died in a retry queue of ours. A copy carries no older ones. How often the broker
-   * delivered it is the delivery's to tell, and no header.
+   * without a value or what is nested more than 32 deep, is left out; and so are the broker's notes
+   * on its death where it is one of our copies, which died in a retry queue of ours. A copy carries
+   * no older ones. How often the broker delivered it is the delivery's to tell, and no header.
    */
   static Message toMessage(BasicProperties properties, byte[] body) {
     Message.Builder message =
@@ -270,7 +274,7 @@ final class PropertyMap {
   }
 
   private static void header(Message.Builder message, String name, @Nullable Object value) {
-    Object ours = fromAmqp(value);
+    Object ours = fromAmqp(value, 1);
     if (name.isEmpty() || ours == null || isCount(name)) {
       return;
     }
@@ -281,7 +285,11 @@ final class PropertyMap {
     }
   }
 
-  private static @Nullable Object fromAmqp(@Nullable Object value) {
+  /** Returns a value of ours; null for none, and for what lies deeper than in any message. */
+  private static @Nullable Object fromAmqp(@Nullable Object value, int depth) {
+    if (depth > Limits.DEEPEST) {
+      return null;
+    }
     if (value instanceof LongString text) {
       return text(text);
     }
@@ -291,7 +299,7 @@ final class PropertyMap {
     if (value instanceof List<?> list) {
       List<Object> values = new ArrayList<>(list.size());
       for (Object element : list) {
-        Object ours = fromAmqp(element);
+        Object ours = fromAmqp(element, depth + 1);
         if (ours != null) {
           values.add(ours);
         }
@@ -302,7 +310,7 @@ final class PropertyMap {
       Map<String, Object> values = new LinkedHashMap<>();
       table.forEach(
           (name, element) -> {
-            Object ours = fromAmqp(element);
+            Object ours = fromAmqp(element, depth + 1);
             if (ours != null) {
               values.put((String) name, ours);
             }
@@ -320,7 +328,7 @@ final class PropertyMap {
 
   /** Returns a header's text, or null if it is none. */
   static @Nullable String text(@Nullable Object header) {
-    return fromAmqp(header) instanceof String text ? text : null;
+    return fromAmqp(header, 1) instanceof String text ? text : null;
   }
 
   /** AMQP's long strings are bytes; those that are no UTF-8 stay bytes. */

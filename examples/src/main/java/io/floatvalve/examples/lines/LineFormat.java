@@ -7,9 +7,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.floatvalve.model.Message;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -43,7 +47,7 @@ public enum LineFormat {
             "no JSON: "
                 + e.getOriginalMessage()
                 + (e.getLocation() == null ? "" : ", column " + e.getLocation().getColumnNr()));
-      } catch (IOException e) {
+      } catch (IOException | NumberFormatException e) { // the latter of an exponent beyond all use
         throw new BadLine("no JSON: " + e.getMessage());
       }
       if (object == null || !object.isObject()) {
@@ -123,8 +127,17 @@ public enum LineFormat {
         throw new BadLine("payloadBase64: " + e.getMessage());
       }
     }
-    return (plain.isTextual() ? plain.textValue() : plain.toString())
-        .getBytes(StandardCharsets.UTF_8);
+    return utf8(plain.isTextual() ? plain.textValue() : plain.toString());
+  }
+
+  /** JSON can name half of a surrogate pair, which UTF-8 cannot hold: no other text is sent. */
+  private static byte[] utf8(String text) throws BadLine {
+    try {
+      ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+      return Arrays.copyOf(bytes.array(), bytes.limit());
+    } catch (CharacterCodingException e) {
+      throw new BadLine("payload: holds half of a surrogate pair");
+    }
   }
 
   private static void headers(Message.Builder message, JsonNode value) throws BadLine {
