@@ -85,8 +85,8 @@ public final class Gate {
   }
 
   /**
-   * Counts a message that is published whether quotas admit it or not: a copy for a retry, or a dead
-   * letter. Whatever is published after it by the same quotas of the cluster waits for longer.
+   * Counts a message that is published whether quotas admit it or not: a copy for a retry, or a
+   * dead letter. Whatever is published after it by the same quotas of the cluster waits for longer.
    *
    * @param kind {@link Kind#PUBLISH} or {@link Kind#DELAYED_PUBLISH}
    * @param bytes of payload

@@ -48,7 +48,8 @@ public final class QuotaPolicy {
      * Each partition of a topic by itself, of what is published to a partitioned topic of Pulsar.
      * Where there are no partitions, and of what is consumed, it is the same as {@link #TOPIC}.
      *
-     * <p>Messages stay in their order: while one waits for its partition, those behind it wait, too.
+     * <p>Messages stay in their order: while one waits for its partition, those behind it wait,
+     * too.
      */
     PARTITION
   }
@@ -160,8 +161,8 @@ public final class QuotaPolicy {
   /**
    * Sets a quota for what is consumed: what is handed to handlers, or out by a pull consumer.
    * Brokers are asked for no more than it allows in half a second, so that they stop sending before
-   * they must; a prefetch of RabbitMQ has a place more for each message that may be in handlers, and
-   * where those are idle as many more wait here. Nothing is dropped.
+   * they must; a prefetch of RabbitMQ has a place more for each message that may be in handlers,
+   * and where those are idle as many more wait here. Nothing is dropped.
    *
    * <p>Copies that are made for a later attempt, and dead letters, are published, too. They are
    * counted at the quotas for publishing of the {@linkplain Scope#CLUSTER cluster}, where the same

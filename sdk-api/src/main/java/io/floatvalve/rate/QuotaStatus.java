@@ -11,8 +11,9 @@ import java.util.OptionalDouble;
  *
  * @param waits how many messages had to wait for a quota
  * @param refused publishes that were not sent because of a quota: all that ended as {@code
- *     NotSent(RATE_LIMITED)}, whether at once, after {@code maxWait} or {@code maxBlock}, or because
- *     the queue was full of what a quota held; and those larger than all that may pass in a second
+ *     NotSent(RATE_LIMITED)}, whether at once, after {@code maxWait} or {@code maxBlock}, or
+ *     because the queue was full of what a quota held; and those larger than all that may pass in a
+ *     second
  * @param delaysStripped messages that were sent without their delay, which was over
  * @param waiting publishers and consumers whose next message waits now
  * @param oldestWait how long the longest of them has waited for its next message; zero for none

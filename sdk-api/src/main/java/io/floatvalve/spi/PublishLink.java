@@ -31,8 +31,8 @@ public interface PublishLink {
   void send(long sequence, Message message) throws Exception;
 
   /**
-   * Picks the partition that a message is to go to, where somebody counts by partitions: it is asked
-   * once for a message, before that is given to {@link #sendTo}. Never looks at the network.
+   * Picks the partition that a message is to go to, where somebody counts by partitions: it is
+   * asked once for a message, before that is given to {@link #sendTo}. Never looks at the network.
    *
    * <p>Called by one thread at a time, the one that sends.
    *

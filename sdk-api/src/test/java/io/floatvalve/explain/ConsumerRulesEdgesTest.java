@@ -111,7 +111,7 @@ final class ConsumerRulesEdgesTest {
             Finding.RedeliveryStorm.class,
             d -> {
               storm(d, retried, rejected, duplicates);
-              d.ackTimeout = millis(timeoutMillis);
+              d.ackTimeout = Duration.ofMillis(timeoutMillis);
             });
 
     assertThat(storm.cause()).isEqualTo(cause);

@@ -137,8 +137,7 @@ final class AdminViews implements BrokerViews {
         .thenCompose(
             answer -> {
               long partitions = answer.at("partitions").number().orElse(0);
-              String stats =
-                  partitions > 0 ? "/partitioned-stats?perPartition=false" : "/stats";
+              String stats = partitions > 0 ? "/partitioned-stats?perPartition=false" : "/stats";
               return http.get(path + stats)
                   .thenCombine(
                       limit,
@@ -152,7 +151,10 @@ final class AdminViews implements BrokerViews {
             (topic, most) -> new Topic(topic.stats(), most, topic.limit()));
   }
 
-  /** Asks for the limit of a topic, or each of its partitions, else for that of its namespace; who may not ask knows none. */
+  /**
+   * Asks for the limit of a topic, or each of its partitions, else for that of its namespace; who
+   * may not ask knows none.
+   */
   private CompletableFuture<Limit> limit(String path) {
     String namespace = path.replaceFirst("^/admin/v2/[^/]+/([^/]+/[^/]+)/.*$", "$1");
     return http.get(path + "/publishRate")
@@ -237,8 +239,7 @@ final class AdminViews implements BrokerViews {
     long published = 0;
     for (int i = 0; i < said.topics().size(); i++) {
       Published before = said.before().publish().get(i);
-      published +=
-          said.now().publish().get(i).throttledSince(before, said.topics().get(i).limit());
+      published += said.now().publish().get(i).throttledSince(before, said.topics().get(i).limit());
     }
     view = view.withThrottled(dispatched, published);
     if (subscribed) {

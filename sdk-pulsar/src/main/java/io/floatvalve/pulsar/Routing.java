@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Picks the partition of each message, as the client does by itself, but so that it can be asked
- * before the message is sent: whoever counts by partitions must know. A key always leads to the same
- * partition; what has none goes to all in turn, or to one that is picked at random.
+ * before the message is sent: whoever counts by partitions must know. A key always leads to the
+ * same partition; what has none goes to all in turn, or to one that is picked at random.
  *
  * <p>Used by one thread at a time, the one that sends.
  */

@@ -25,6 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Headers of any name, type and depth: carried as they are or refused, and none is deadly. */
+@SuppressWarnings("JavaUtilDate") // the client's type for AMQP's timestamps
 final class RandomHeadersTest {
   private static final byte[] BODY = {};
   private static final String[] TEXTS = {

@@ -131,7 +131,9 @@ final class Bench extends Experiments implements AutoCloseable {
     return pulsar.rest().topicStats(topic).number("msgInCounter");
   }
 
-  /** Returns how often the broker paused reading what is published to a topic; restarts at times. */
+  /**
+   * Returns how often the broker paused reading what is published to a topic; restarts at times.
+   */
   long limitedTimes(String topic) {
     return pulsar.rest().topicStats(topic).number("publishRateLimitedTimes");
   }

@@ -260,9 +260,7 @@ final class Bursts {
     bench.doing("B8: a broker that throttles without a word");
     String topic = bench.limited("throttled", LIMIT);
     QuotaPolicy policy =
-        QuotaPolicy.none()
-            .withHeadroom(1)
-            .withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT));
+        QuotaPolicy.none().withHeadroom(1).withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT));
     bench.burst(bench.pulsar().client(), topic, LIMIT + LIMIT / 5);
     try (Bench.Steady others = new Bench.Steady(bench.client(), topic, OTHERS);
         Messaging messaging = bench.messaging();

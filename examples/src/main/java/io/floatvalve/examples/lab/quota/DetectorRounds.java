@@ -48,6 +48,7 @@ final class DetectorRounds {
 
   /** What a throttled broker has not taken yet is of no interest. */
   private static final Duration NO_PATIENCE = Duration.ofMillis(100);
+
   private static final int LIVE_OBJECTS = 2_000_000;
 
   private final Bench bench;
@@ -336,8 +337,7 @@ final class DetectorRounds {
   }
 
   private static @Nullable QuotaPolicy policy(Scene scene) {
-    QuotaPolicy known =
-        QuotaPolicy.none().withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT));
+    QuotaPolicy known = QuotaPolicy.none().withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT));
     return switch (scene) {
       case THROTTLED, SATURATED -> null;
       case THROTTLED_KNOWN -> known.withHeadroom(1);
