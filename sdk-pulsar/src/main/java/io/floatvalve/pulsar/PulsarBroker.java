@@ -584,7 +584,7 @@ public final class PulsarBroker implements Broker {
      * so that it can be replaced while we run. White space around the token means nothing.
      *
      * @param file of at most 1 MiB. Where it cannot be read or is empty, that attempt to connect
-     *     fails and says so
+     *     fails
      */
     public Settings withTokenFile(Path file) {
       return withToken(new TokenFile(Objects.requireNonNull(file, "file")));
