@@ -99,7 +99,8 @@ public final class AdminHttp {
         .handle(
             (response, error) -> {
               if (error != null) {
-                boolean unused = underWay.get().cancel(true);
+                CompletableFuture<?> pending = underWay.get();
+                boolean unused = pending != null && pending.cancel(true);
                 if (error instanceof CompletionException known
                     && known.getCause() instanceof Onward) {
                   throw failed(path, String.valueOf(known.getCause().getMessage()));
