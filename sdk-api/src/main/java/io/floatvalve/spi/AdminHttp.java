@@ -13,11 +13,13 @@ import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,10 +30,13 @@ import org.jspecify.annotations.Nullable;
 public final class AdminHttp {
   private static final int MOST_BYTES = 8 << 20;
   private static final int OK = 200;
+  private static final int MOST_REDIRECTS = 3;
+  private static final Set<Integer> MOVED = Set.of(301, 302, 307, 308);
 
   private final String base;
   private final Supplier<String> authorization;
   private final Duration timeout;
+  private final @Nullable Set<String> onward;
   private final HttpClient client;
 
   /**
@@ -40,19 +45,21 @@ public final class AdminHttp {
    * @param base {@code http://host:port} or {@code https://…}, without user and password
    * @param authorization gives the header for each request, or empty for none: a secret
    * @param timeout for a whole answer, above zero
-   * @param redirected whether an answer may send it on to another host, with the same header
+   * @param onward null if no answer may send a request on; else the hosts, beside that of the base,
+   *     to which one may, with the same header. Where there is no header, all are
    * @throws IllegalArgumentException if it is no such address
    */
   public AdminHttp(
-      String base, Supplier<String> authorization, Duration timeout, boolean redirected) {
+      String base, Supplier<String> authorization, Duration timeout, @Nullable Set<String> onward) {
     this.base = checked(base);
     this.authorization = authorization;
     this.timeout = timeout;
+    this.onward = onward == null ? null : Set.copyOf(onward);
     this.client =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(timeout)
-            .followRedirects(redirected ? HttpClient.Redirect.NORMAL : HttpClient.Redirect.NEVER)
+            .followRedirects(HttpClient.Redirect.NEVER) // it would take the header anywhere
             .build();
   }
 
@@ -85,22 +92,19 @@ public final class AdminHttp {
    *     none
    */
   public CompletableFuture<Json> get(String path) {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(base + path))
-            .timeout(timeout)
-            .header("Accept", "application/json");
     String secret = authorization.get();
-    if (!secret.isEmpty()) {
-      request.header("Authorization", secret);
-    }
-    CompletableFuture<HttpResponse<String>> sent =
-        client.sendAsync(request.build(), info -> new Bounded());
-    return sent.copy()
+    AtomicReference<CompletableFuture<?>> underWay = new AtomicReference<>();
+    return send(path, URI.create(base + path), secret, MOST_REDIRECTS, underWay)
         .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
         .handle(
             (response, error) -> {
               if (error != null) {
-                boolean unused = sent.cancel(true);
+                CompletableFuture<?> pending = underWay.get();
+                boolean unused = pending != null && pending.cancel(true);
+                if (error instanceof CompletionException known
+                    && known.getCause() instanceof Onward) {
+                  throw failed(path, String.valueOf(known.getCause().getMessage()));
+                }
                 throw failed(path, error.getClass().getSimpleName());
               }
               if (response.statusCode() != OK) {
@@ -112,6 +116,60 @@ public final class AdminHttp {
                 throw failed(path, String.valueOf(e.getMessage()));
               }
             });
+  }
+
+  private CompletableFuture<HttpResponse<String>> send(
+      String path,
+      URI target,
+      String secret,
+      int redirects,
+      AtomicReference<CompletableFuture<?>> underWay) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(target).timeout(timeout).header("Accept", "application/json");
+    if (!secret.isEmpty()) {
+      request.header("Authorization", secret);
+    }
+    CompletableFuture<HttpResponse<String>> sent =
+        client.sendAsync(request.build(), info -> new Bounded());
+    underWay.set(sent);
+    return sent.thenCompose(
+        response -> {
+          boolean moved = MOVED.contains(response.statusCode());
+          if (!moved || onward == null || redirects == 0) {
+            return CompletableFuture.completedFuture(response);
+          }
+          return send(path, next(target, response, secret), secret, redirects - 1, underWay);
+        });
+  }
+
+  /** Returns where an answer sends us on to, if we may go there. */
+  private URI next(URI from, HttpResponse<?> response, String secret) {
+    String location = response.headers().firstValue("Location").orElse("");
+    URI next;
+    try {
+      next = from.resolve(location);
+    } catch (IllegalArgumentException e) {
+      throw new Onward("it was sent on to what is no address");
+    }
+    String host = String.valueOf(next.getHost());
+    boolean known =
+        secret.isEmpty()
+            || host.equalsIgnoreCase(from.getHost())
+            || (onward != null && onward.stream().anyMatch(host::equalsIgnoreCase));
+    if (!known || !from.getScheme().equals(next.getScheme())) {
+      throw new Onward(
+          "it was sent on to " + next.getScheme() + "://" + host + ", which was not named here");
+    }
+    return next;
+  }
+
+  /** Why it did not go on. */
+  private static final class Onward extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    Onward(String why) {
+      super(why);
+    }
   }
 
   private CompletionException failed(String path, String why) {

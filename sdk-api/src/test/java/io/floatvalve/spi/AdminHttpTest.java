@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -74,7 +75,8 @@ final class AdminHttpTest {
   }
 
   private AdminHttp http(Duration timeout, boolean redirected) {
-    return new AdminHttp(base() + "/", () -> "Bearer s3cret", timeout, redirected);
+    return new AdminHttp(
+        base() + "/", () -> "Bearer s3cret", timeout, redirected ? Set.of() : null);
   }
 
   private static Json got(AdminHttp http, String path) throws Exception {
@@ -93,7 +95,7 @@ final class AdminHttpTest {
   void noSecret_isNoHeader() throws Exception {
     answer("/x", 200, "{}");
 
-    assertThat(got(new AdminHttp(base(), () -> "", LONG, false), "/x").exists()).isTrue();
+    assertThat(got(new AdminHttp(base(), () -> "", LONG, null), "/x").exists()).isTrue();
     assertThat(secrets).containsExactly("null");
   }
 
@@ -143,6 +145,44 @@ final class AdminHttpTest {
     assertThat(got(http(LONG, true), "/moved").at("here").isTrue()).isTrue();
   }
 
+  /** A broker may send a request on to another; whoever else does would be given our token. */
+  @Test
+  void redirect_toAHostThatWasNotNamed_isNotFollowed() throws Exception {
+    answer("/other", 200, "{\"here\":true}");
+    String elsewhere = base().replace("127.0.0.1", "localhost");
+    server.createContext(
+        "/away",
+        exchange -> {
+          exchange.getResponseHeaders().set("Location", elsewhere + "/other");
+          exchange.sendResponseHeaders(307, -1);
+          exchange.close();
+        });
+
+    assertThatThrownBy(() -> got(http(LONG, true), "/away"))
+        .hasMessageContaining("/away: it was sent on to http://localhost, which was not named");
+    assertThat(secrets).isEmpty();
+    AdminHttp named =
+        new AdminHttp(base(), () -> "Bearer s3cret", LONG, Set.of("localhost", "more"));
+    assertThat(got(named, "/away").at("here").isTrue()).isTrue();
+    assertThat(secrets).containsExactly("Bearer s3cret");
+  }
+
+  @Test
+  void redirect_inACircle_ends() {
+    answer("/circle", 307, "");
+    server.createContext(
+        "/other",
+        exchange -> {
+          secrets.add("again");
+          exchange.getResponseHeaders().set("Location", base() + "/other");
+          exchange.sendResponseHeaders(307, -1);
+          exchange.close();
+        });
+
+    assertThatThrownBy(() -> got(http(LONG, true), "/circle")).hasMessageContaining("307");
+    assertThat(secrets).hasSizeLessThan(5);
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -154,7 +194,7 @@ final class AdminHttpTest {
         "http://a b s3cret"
       })
   void badAddress_isRefused_withoutBeingShown(String address) {
-    assertThatThrownBy(() -> new AdminHttp(address, () -> "", LONG, false))
+    assertThatThrownBy(() -> new AdminHttp(address, () -> "", LONG, null))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageNotContaining("s3cret")
         .hasNoCause();

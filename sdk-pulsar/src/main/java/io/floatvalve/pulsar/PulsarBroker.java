@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -28,6 +29,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.pulsar.client.api.Authentication;
+import org.apache.pulsar.client.api.AuthenticationFactory;
 import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.ClientBuilder;
 import org.apache.pulsar.client.api.CompressionType;
@@ -42,6 +44,8 @@ import org.apache.pulsar.client.api.SizeUnit;
 import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.SubscriptionType;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Apache Pulsar.
@@ -59,12 +63,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. Given to {@code Messaging.over}, which closes it.
  */
 public final class PulsarBroker implements Broker {
+  private static final Logger LOG = LoggerFactory.getLogger(PulsarBroker.class);
   private static final long PRIME_STEP_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
   private static final Duration PRIME_MOST = Duration.ofSeconds(1);
 
   private final Settings settings;
   private final ScheduledExecutorService ticker;
   private final boolean bridged;
+  private final Greeting greeting;
   private @Nullable PulsarClient consuming; // guarded by this
   private @Nullable PulsarClient producing; // guarded by this
   private boolean closed; // guarded by this
@@ -72,6 +78,7 @@ public final class PulsarBroker implements Broker {
   private PulsarBroker(Settings settings, boolean bridged) {
     this.settings = settings;
     this.bridged = bridged;
+    this.greeting = new Greeting(settings);
     this.ticker =
         Executors.newSingleThreadScheduledExecutor(
             task -> {
@@ -95,6 +102,11 @@ public final class PulsarBroker implements Broker {
 
   /** Takes a broker. Returns at once: whatever is opened first connects. */
   public static PulsarBroker connect(Settings settings) {
+    if (settings.isTls() && !settings.hostNameVerification()) {
+      LOG.warn(
+          "certificates of {} need not name their host: whoever holds a trusted one can be the broker",
+          settings.where());
+    }
     return new PulsarBroker(Objects.requireNonNull(settings, "settings"), PermitBridge.links());
   }
 
@@ -137,8 +149,8 @@ public final class PulsarBroker implements Broker {
               .createAsync();
       Producer<byte[]> producer;
       try {
-        producer = await(opening, deadline);
-      } catch (TimeoutException | InterruptedException e) {
+        producer = greeting.await(opening, deadline);
+      } catch (ExecutionException | TimeoutException | InterruptedException e) {
         var unused = opening.thenCompose(Producer::closeAsync); // should it come about later
         throw e;
       }
@@ -172,7 +184,7 @@ public final class PulsarBroker implements Broker {
     try {
       ConsumeSettings consume = nativeSettings(request);
       Subscription subscription = Subscription.of(consumer(), ticker, request, consume, bridged);
-      List<String> topics = await(subscription.topics(true, true), deadline);
+      List<String> topics = greeting.await(subscription.topics(true, true), deadline);
       Copies copies = new Copies(producer(), request.timeout());
       link = new PulsarLink(subscription, listener, ticker, copies);
       await(link.open(topics), deadline);
@@ -301,8 +313,7 @@ public final class PulsarBroker implements Broker {
                     each.shutdown();
                   }
                 } catch (PulsarClientException | RuntimeException e) {
-                  org.slf4j.LoggerFactory.getLogger(PulsarBroker.class)
-                      .debug("cutting a client: {}", Failures.words(e));
+                  LOG.debug("cutting a client: {}", Failures.words(e));
                 }
               }
             },
@@ -335,6 +346,7 @@ public final class PulsarBroker implements Broker {
     private final @Nullable String adminUrl;
     private final @Nullable Path trustedCertificates;
     private final boolean hostNameVerification;
+    private final @Nullable ClientKey clientCertificate;
     private final @Nullable Authentication authentication;
     private final Duration connectTimeout;
     private final Duration operationTimeout;
@@ -347,6 +359,7 @@ public final class PulsarBroker implements Broker {
       adminUrl = notEmpty("adminUrl", v.adminUrl);
       trustedCertificates = v.trustedCertificates;
       hostNameVerification = v.hostNameVerification;
+      clientCertificate = v.clientCertificate;
       authentication = v.authentication;
       connectTimeout =
           within("connectTimeout", v.connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
@@ -357,6 +370,10 @@ public final class PulsarBroker implements Broker {
       if (trustedCertificates != null && !serviceUrl.startsWith("pulsar+ssl://")) {
         throw new IllegalArgumentException(
             "trustedCertificates need an address that begins with pulsar+ssl://, was " + where());
+      }
+      if (clientCertificate != null && !serviceUrl.startsWith("pulsar+ssl://")) {
+        throw new IllegalArgumentException(
+            "clientCertificate needs an address that begins with pulsar+ssl://, was " + where());
       }
     }
 
@@ -434,6 +451,10 @@ public final class PulsarBroker implements Broker {
       if (trustedCertificates != null) {
         b.tlsTrustCertsFilePath(trustedCertificates.toString());
       }
+      if (clientCertificate != null) {
+        b.tlsCertificateFilePath(clientCertificate.certificate().toString())
+            .tlsKeyFilePath(clientCertificate.key().toString());
+      }
       if (authentication != null) {
         b.authentication(authentication);
       }
@@ -507,8 +528,84 @@ public final class PulsarBroker implements Broker {
       return new Settings(v);
     }
 
+    /** Returns each host and port. */
+    List<URI> addresses() {
+      String scheme = isTls() ? "pulsar+ssl://" : "pulsar://";
+      return Arrays.stream(where().split(","))
+          .map(each -> URI.create(scheme + each.strip()))
+          .filter(each -> each.getHost() != null)
+          .toList();
+    }
+
+    boolean isTls() {
+      return serviceUrl.startsWith("pulsar+ssl://");
+    }
+
+    boolean hostNameVerification() {
+      return hostNameVerification;
+    }
+
+    @Nullable Path trustedCertificates() {
+      return trustedCertificates;
+    }
+
+    @Nullable ClientKey clientCertificate() {
+      return clientCertificate;
+    }
+
+    @Nullable Authentication authentication() {
+      return authentication;
+    }
+
+    Duration connectTimeout() {
+      return connectTimeout;
+    }
+
     /**
-     * Sets who we are to the broker: a plugin of the client's, such as for tokens or TLS keys.
+     * Sets the certificate that is shown to the broker, for TLS of both sides. Both files are read
+     * again for each connection. May go together with a token: the certificate then is for the
+     * connection, and the token says who we are.
+     *
+     * @param certificate a PEM file, with what is between it and an authority that the broker
+     *     knows; none by default
+     * @param key a PEM file with its private key, PKCS #8 without a password: a secret
+     * @throws IllegalArgumentException if the address is not {@code pulsar+ssl://}
+     */
+    public Settings withClientCertificate(Path certificate, Path key) {
+      Connection v = values();
+      v.clientCertificate =
+          new ClientKey(
+              Objects.requireNonNull(certificate, "certificate"),
+              Objects.requireNonNull(key, "key"));
+      return new Settings(v);
+    }
+
+    /**
+     * Sets what gives the token that says who we are, instead of any other authentication.
+     *
+     * @param token called for each connection, and whenever the broker says that a token has
+     *     expired, on a thread of the client's: it should not wait long. What it gives is a secret,
+     *     and never shown. What it throws ends that attempt
+     */
+    public Settings withToken(Supplier<String> token) {
+      Objects.requireNonNull(token, "token");
+      return withAuthentication(AuthenticationFactory.token(token));
+    }
+
+    /**
+     * Sets the file that holds the token that says who we are, instead of any other authentication.
+     * It is read again for each connection, and whenever the broker says that a token has expired,
+     * so that it can be replaced while we run. White space around the token means nothing.
+     *
+     * @param file of at most 1 MiB. Where it cannot be read or is empty, that attempt to connect
+     *     fails
+     */
+    public Settings withTokenFile(Path file) {
+      return withToken(new TokenFile(Objects.requireNonNull(file, "file")));
+    }
+
+    /**
+     * Sets who we are to the broker: a plugin of the client's, such as for OAuth 2.0.
      *
      * @param authentication null, the default, for nobody
      */
@@ -572,6 +669,7 @@ public final class PulsarBroker implements Broker {
       v.adminUrl = adminUrl;
       v.trustedCertificates = trustedCertificates;
       v.hostNameVerification = hostNameVerification;
+      v.clientCertificate = clientCertificate;
       v.authentication = authentication;
       v.connectTimeout = connectTimeout;
       v.operationTimeout = operationTimeout;
@@ -596,6 +694,7 @@ public final class PulsarBroker implements Broker {
       private @Nullable String adminUrl;
       private @Nullable Path trustedCertificates;
       private boolean hostNameVerification = true;
+      private @Nullable ClientKey clientCertificate;
       private @Nullable Authentication authentication;
       private Duration connectTimeout = Duration.ofSeconds(5);
       private Duration operationTimeout = Duration.ofSeconds(10);
@@ -1281,12 +1380,19 @@ public final class PulsarBroker implements Broker {
   public static final class Admin {
     private final String url;
     private final Supplier<String> token;
+    private final Set<String> hosts;
     private final Duration timeout;
     private final Duration interval;
 
-    private Admin(String url, Supplier<String> token, Duration timeout, Duration interval) {
+    private Admin(
+        String url,
+        Supplier<String> token,
+        Set<String> hosts,
+        Duration timeout,
+        Duration interval) {
       this.url = Objects.requireNonNull(url, "url");
       this.token = Objects.requireNonNull(token, "token");
+      this.hosts = Set.copyOf(hosts);
       this.timeout = within("timeout", timeout, Duration.ofMillis(1), Duration.ofMinutes(1));
       this.interval = within("interval", interval, Duration.ofMillis(100), Duration.ofHours(1));
       Object unused = http();
@@ -1299,17 +1405,28 @@ public final class PulsarBroker implements Broker {
      * @throws IllegalArgumentException if it is no such address, or holds a user or password
      */
     public static Admin at(String url) {
-      return new Admin(url, () -> "", Duration.ofSeconds(3), Duration.ofSeconds(2));
+      return new Admin(url, () -> "", Set.of(), Duration.ofSeconds(3), Duration.ofSeconds(2));
     }
 
     /**
-     * Sets what gives the token for each request. It is a secret, and never shown. A broker that
-     * does not own a topic sends the request, and the token with it, on to the one that does.
+     * Sets which hosts a request may be sent on to, with the token: a broker that does not own a
+     * topic sends it on to the one that does. Elsewhere a request with a token is not sent on to,
+     * and never from https to http.
+     *
+     * @param hosts names or addresses as the brokers tell them, without ports; none by default: the
+     *     host of the address alone
+     */
+    public Admin withHosts(Set<String> hosts) {
+      return new Admin(url, token, hosts, timeout, interval);
+    }
+
+    /**
+     * Sets what gives the token for each request. It is a secret, and never shown.
      *
      * @param token gives an empty text for none, the default
      */
     public Admin withToken(Supplier<String> token) {
-      return new Admin(url, token, timeout, interval);
+      return new Admin(url, token, hosts, timeout, interval);
     }
 
     /**
@@ -1318,7 +1435,7 @@ public final class PulsarBroker implements Broker {
      * @param timeout from 1 ms to 1 minute; 3 seconds by default
      */
     public Admin withTimeout(Duration timeout) {
-      return new Admin(url, token, timeout, interval);
+      return new Admin(url, token, hosts, timeout, interval);
     }
 
     /**
@@ -1328,7 +1445,7 @@ public final class PulsarBroker implements Broker {
      * @param interval from 100 ms to 1 hour; 2 seconds by default
      */
     public Admin withInterval(Duration interval) {
-      return new Admin(url, token, timeout, interval);
+      return new Admin(url, token, hosts, timeout, interval);
     }
 
     /** Returns what the broker says, as it was heard last. It has no thread; nothing to close. */
@@ -1344,7 +1461,7 @@ public final class PulsarBroker implements Broker {
             return secret.isEmpty() ? "" : "Bearer " + secret;
           },
           timeout,
-          true);
+          hosts);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.floatvalve.pulsar;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -25,6 +26,18 @@ final class ArchitectureTest {
           .withImportOption(new ImportOption.DoNotIncludeTests())
           .importPackages("io.floatvalve.pulsar");
 
+  /** What is in a message stays bytes: an object made from them could do anything. */
+  @Test
+  void nothing_isDeserialised() {
+    noClasses()
+        .should()
+        .dependOnClassesThat()
+        .haveNameMatching(
+            "java\\.io\\.Object(Input|Output)Stream|java\\.beans\\.XML.*|java\\.rmi\\..*"
+                + "|javax\\.management\\..*|javax\\.naming\\..*")
+        .check(OURS);
+  }
+
   @Test
   void oneTypeIsPublic() {
     Stream<JavaClass> visible =
@@ -41,6 +54,7 @@ final class ArchitectureTest {
         .onlyDependOnClassesThat()
         .resideInAnyPackage(
             "java..",
+            "javax.net.ssl",
             "org.jspecify..",
             "org.slf4j..",
             "org.apache.pulsar.client.api..",

@@ -9,7 +9,10 @@ import com.rabbitmq.client.ProtocolVersionMismatchException;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
+import io.floatvalve.spi.TlsFailure;
 import java.io.EOFException;
+import java.net.ConnectException;
+import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
@@ -23,8 +26,13 @@ final class Failures {
   record Closing(int code, String text) {
     @Override
     public String toString() {
-      return code + " " + text;
+      return code + " " + printable(text);
     }
+  }
+
+  /** Returns a peer's words without what would change a log or a terminal. */
+  static String printable(String said) {
+    return said.replaceAll("\\p{Cntrl}", " ");
   }
 
   /** Returns the broker's reason that a failure carries, or null if it carries none. */
@@ -67,6 +75,10 @@ final class Failures {
     if (closing != null) {
       return closing.toString();
     }
+    String tls = TlsFailure.words(failure);
+    if (tls != null) {
+      return tls;
+    }
     Throwable root = failure;
     while (root.getCause() != null
         && (root instanceof ShutdownSignalException || root.getMessage() == null)) {
@@ -83,6 +95,25 @@ final class Failures {
     }
     String message = root.getMessage();
     return message == null || message.isBlank() ? root.getClass().getSimpleName() : message;
+  }
+
+  /** Whether the peer ended the connection, or said what no broker says, and gave no reason. */
+  static boolean isWithoutWords(Throwable failure) {
+    if (closing(failure) != null || TlsFailure.words(failure) != null) {
+      return false;
+    }
+    for (Throwable t = failure; t != null; t = t.getCause()) {
+      if (t instanceof ConnectException) {
+        return false;
+      }
+      if (t instanceof EOFException
+          || t instanceof SocketException
+          || t instanceof MalformedFrameException
+          || t instanceof ProtocolVersionMismatchException) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Returns what a caller may do about a connection that could not be opened. */

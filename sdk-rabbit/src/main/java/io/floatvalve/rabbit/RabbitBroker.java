@@ -26,6 +26,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * RabbitMQ, by AMQP 0-9-1.
@@ -45,6 +47,8 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("JavaUtilDate") // the client's type for AMQP's timestamps
 public final class RabbitBroker implements Broker {
+  private static final Logger LOG = LoggerFactory.getLogger(RabbitBroker.class);
+
   /*
    * One connection a direction: a consumer that does not keep up stops the reader of its connection,
    * and a broker that throttles a publisher reads no acknowledgements from the same connection.
@@ -77,6 +81,11 @@ public final class RabbitBroker implements Broker {
    */
   public static RabbitBroker connect(Settings settings) {
     RabbitBroker broker = new RabbitBroker(Objects.requireNonNull(settings, "settings"));
+    if (!settings.hostNameVerification) {
+      LOG.warn(
+          "certificates of {} need not name their host: whoever holds a trusted one can be the broker",
+          settings.where());
+    }
     try {
       broker.publishing.get(Duration.ofDays(1)); // an attempt ends by its own timeouts
     } catch (MessagingException e) {
@@ -214,6 +223,7 @@ public final class RabbitBroker implements Broker {
     private final Duration connectTimeout;
     private final Duration heartbeat;
     private final Duration rpcTimeout;
+    private final int maxInboundBytes;
     private final String connectionName;
 
     private Settings(Values v) {
@@ -226,6 +236,7 @@ public final class RabbitBroker implements Broker {
           within("connectTimeout", v.connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
       heartbeat = within("heartbeat", v.heartbeat, Duration.ofSeconds(1), Duration.ofHours(1));
       rpcTimeout = within("rpcTimeout", v.rpcTimeout, Duration.ofMillis(1), Duration.ofHours(1));
+      maxInboundBytes = within("maxInboundBytes", v.maxInboundBytes, 1 << 16, 1 << 30);
       connectionName = shortString("connectionName", v.connectionName);
       if (!heartbeat.equals(Duration.ofSeconds(heartbeat.toSeconds()))) {
         throw new IllegalArgumentException("heartbeat must be in whole seconds, was " + heartbeat);
@@ -303,9 +314,12 @@ public final class RabbitBroker implements Broker {
       if (!endpoint.tls()) {
         return new Wire(null, false);
       }
+      return new Wire(tls(), hostNameVerification);
+    }
+
+    SSLContext tls() {
       try {
-        return new Wire(
-            sslContext == null ? SSLContext.getDefault() : sslContext, hostNameVerification);
+        return sslContext == null ? SSLContext.getDefault() : sslContext;
       } catch (NoSuchAlgorithmException e) {
         throw new IllegalStateException("this JVM's default trust store cannot be used", e);
       }
@@ -440,6 +454,28 @@ public final class RabbitBroker implements Broker {
       return new Settings(v);
     }
 
+    /** Returns how large a message that the broker sends may be. */
+    public int maxInboundBytes() {
+      return maxInboundBytes;
+    }
+
+    /**
+     * Sets how large a message that the broker sends may be: one that is delivered, or returned.
+     *
+     * <p>It bounds what a peer that is no broker, or not a sound one, can make us hold at a time. A
+     * connection on which something larger comes is given up. A message that is in a queue comes
+     * again then: let this be as much as the broker's own {@code max_message_size} at least.
+     *
+     * @param maxInboundBytes from 64 KiB to 1 GiB, without properties; 128 MiB by default, the most
+     *     that a broker takes unless it is configured otherwise
+     * @throws IllegalArgumentException if out of range
+     */
+    public Settings withMaxInboundBytes(int maxInboundBytes) {
+      Values v = values();
+      v.maxInboundBytes = maxInboundBytes;
+      return new Settings(v);
+    }
+
     /** Returns how the broker lists our connections. */
     public String connectionName() {
       return connectionName;
@@ -467,6 +503,7 @@ public final class RabbitBroker implements Broker {
       v.connectTimeout = connectTimeout;
       v.heartbeat = heartbeat;
       v.rpcTimeout = rpcTimeout;
+      v.maxInboundBytes = maxInboundBytes;
       v.connectionName = connectionName;
       return v;
     }
@@ -495,6 +532,7 @@ public final class RabbitBroker implements Broker {
       private Duration connectTimeout = Duration.ofSeconds(5);
       private Duration heartbeat = Duration.ofSeconds(30);
       private Duration rpcTimeout = Duration.ofSeconds(10);
+      private int maxInboundBytes = 128 << 20;
       private String connectionName = "floatvalve";
     }
   }
@@ -1013,7 +1051,7 @@ public final class RabbitBroker implements Broker {
                 + Base64.getEncoder().encodeToString(both.getBytes(StandardCharsets.UTF_8));
           },
           timeout,
-          false);
+          null);
     }
 
     @Override

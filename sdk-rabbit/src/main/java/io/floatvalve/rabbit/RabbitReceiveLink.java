@@ -30,6 +30,13 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
    * collects what is to be told and then writes it without the lock.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RabbitReceiveLink.class);
+  /*
+   * No broker has more outstanding at a consumer than its prefetch. The distance is for ways of
+   * counting that we do not know of; what matters is that there is an end.
+   */
+  private static final long FLOOD_TIMES = 4;
+  private static final long FLOOD_MORE = 1_000;
+
   private static final Duration RESIZE_EVERY = Duration.ofMillis(500);
   private static final double RESIZE_BY = 0.25;
   private static final Duration PATIENCE = Duration.ofMillis(500);
@@ -164,6 +171,7 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   void arrived(Feed by, Envelope envelope, BasicProperties properties, byte[] body) {
     Taken taken = new Taken(this, by.source(), envelope, properties, body, System.nanoTime());
     boolean wake;
+    boolean flood;
     synchronized (lock) {
       if (gone) {
         return; // the broker delivers it again
@@ -192,6 +200,12 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       if (again != AckWriter.NEVER) {
         dueAt(again);
       }
+      flood = by.source().outstanding() > by.prefetch() * FLOOD_TIMES + FLOOD_MORE;
+    }
+    if (flood) {
+      lose(true, "the peer sends more than the prefetch of " + by.prefetch() + " allows");
+      trunk.wire().cut();
+      return;
     }
     if (wake) {
       herald.available();

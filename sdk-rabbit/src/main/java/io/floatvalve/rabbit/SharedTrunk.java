@@ -3,6 +3,7 @@ package io.floatvalve.rabbit;
 import com.rabbitmq.client.PossibleAuthenticationFailureException;
 import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.MessagingException.Kind;
+import io.floatvalve.spi.TlsProbe;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * when it is gone. Those who want it while it is being made wait for the same attempt.
  */
 final class SharedTrunk {
+  private static final Duration PROBE_MOST = Duration.ofSeconds(2);
+
   private final RabbitBroker.Settings settings;
   private final String name;
   private final Object lock = new Object();
@@ -117,16 +120,43 @@ final class SharedTrunk {
         if (first == null) {
           first = e;
         }
+        String tls = tlsRefusal(endpoint, e);
         if (kind == Kind.UNREACHABLE) {
-          kind = Failures.connecting(e);
+          kind = tls == null ? Failures.connecting(e) : Kind.INVALID;
         }
-        reasons.add(endpoint + ": " + Failures.detail(e) + tooLong(e, credentials.password()));
+        reasons.add(
+            endpoint
+                + ": "
+                + (tls == null ? Failures.detail(e) : tls)
+                + tooLong(e, credentials.password()));
       } finally {
         await(null);
       }
     }
     throw new MessagingException(
         kind, "cannot connect to RabbitMQ at " + String.join("; ", reasons), first);
+  }
+
+  /**
+   * Returns what TLS has to do with a failure that does not say so: an end without a word is how a
+   * port of TLS answers a plain client, and how a broker answers one without a certificate.
+   */
+  private @Nullable String tlsRefusal(Endpoint endpoint, Exception failure) {
+    if (!Failures.isWithoutWords(failure)) {
+      return null;
+    }
+    Duration most = min(settings.connectTimeout(), PROBE_MOST);
+    if (endpoint.tls()) {
+      return TlsProbe.refusal(
+          settings.tls(), endpoint.host(), endpoint.port(), settings.hostNameVerification(), most);
+    }
+    return TlsProbe.isSpoken(endpoint.host(), endpoint.port(), most)
+        ? "TLS is spoken at this port, use amqps:// (" + Failures.detail(failure) + ")"
+        : null;
+  }
+
+  private static Duration min(Duration one, Duration other) {
+    return one.compareTo(other) < 0 ? one : other;
   }
 
   /** A broker closes the connection without a word on a frame that it has no room for. */

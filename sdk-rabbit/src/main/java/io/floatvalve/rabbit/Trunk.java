@@ -36,6 +36,8 @@ final class Trunk {
     void unblocked();
   }
 
+  private static final int MOST_SHOWN = 60;
+
   private final Connection connection;
   private final Wire wire;
   private final Endpoint endpoint;
@@ -84,7 +86,7 @@ final class Trunk {
     factory.setChannelRpcTimeout((int) settings.rpcTimeout().toMillis());
     factory.setHandshakeTimeout((int) settings.rpcTimeout().toMillis() * 2); // halved for each step
     factory.setRequestedHeartbeat((int) settings.heartbeat().toSeconds());
-    factory.setMaxInboundMessageBodySize(Integer.MAX_VALUE); // a return is as large as its message
+    factory.setMaxInboundMessageBodySize(settings.maxInboundBytes()); // and of each frame
     factory.setThreadFactory(Threads::daemon);
     factory.setExceptionHandler(new Onlooker(wire));
     factory.setSocketFactory(new Given(wire));
@@ -189,7 +191,14 @@ final class Trunk {
   public String toString() {
     Object product = connection.getServerProperties().getOrDefault("product", "RabbitMQ");
     Object version = connection.getServerProperties().get("version");
-    return product + (version == null ? "" : " " + version) + " at " + endpoint;
+    return shown(product) + (version == null ? "" : " " + shown(version)) + " at " + endpoint;
+  }
+
+  /** What a peer says of itself may be anything: little of it is enough. */
+  private static String shown(Object said) {
+    String text = said.toString();
+    String some = text.substring(0, Math.min(text.length(), MOST_SHOWN));
+    return Failures.printable(some);
   }
 
   /**

@@ -18,6 +18,18 @@ class ArchitectureTest {
           .withImportOption(new ImportOption.DoNotIncludeTests())
           .importPackages("io.floatvalve.rabbit");
 
+  /** What is in a message stays bytes: an object made from them could do anything. */
+  @Test
+  void nothing_isDeserialised() {
+    noClasses()
+        .should()
+        .dependOnClassesThat()
+        .haveNameMatching(
+            "java\\.io\\.Object(Input|Output)Stream|java\\.beans\\.XML.*|java\\.rmi\\..*"
+                + "|javax\\.management\\..*|javax\\.naming\\..*")
+        .check(MAIN);
+  }
+
   @Test
   void onlyTheBrokerIsPublic() {
     ArchRule rule =

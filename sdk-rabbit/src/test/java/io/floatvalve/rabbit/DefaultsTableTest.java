@@ -91,6 +91,9 @@ final class DefaultsTableTest {
     if (value instanceof Duration time) {
       return time.toMillis() < 1_000 ? time.toMillis() + " ms" : time.toSeconds() + " s";
     }
+    if (value instanceof Integer number && number > 0 && number % (1 << 20) == 0) {
+      return (number >> 20) + " MiB";
+    }
     return value.toString();
   }
 }

@@ -1,8 +1,7 @@
 package io.floatvalve.rabbit;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import io.floatvalve.model.Address;
@@ -14,168 +13,167 @@ import io.floatvalve.spi.Broker.PublishRequest;
 import io.floatvalve.spi.PublishLink;
 import io.floatvalve.testkit.NeedsRabbit;
 import io.floatvalve.testkit.RabbitNode;
-import java.io.IOException;
-import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.Socket;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.security.KeyStore;
+import io.floatvalve.testkit.TestAuthority;
+import io.floatvalve.testkit.TestAuthority.Identity;
+import io.floatvalve.testkit.TlsDoor;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.time.Duration;
-import javax.net.ssl.KeyManagerFactory;
+import java.util.concurrent.atomic.AtomicLong;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLServerSocket;
-import javax.net.ssl.TrustManagerFactory;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** TLS, ended by a door of our own in front of the node. */
-@NeedsRabbit
+/**
+ * TLS, with certificates made here: at the node's own port, which wants one of the client, and at
+ * doors before it that show others.
+ */
+@NeedsRabbit(ownProcess = true)
 class TlsTest {
   private static final Duration LONG = Duration.ofSeconds(30);
-  private static final char[] STORE = "store-password".toCharArray();
-  private static SSLContext context;
+  private static final String S3CRET = "s3cret-of-tls";
+  private static final TestAuthority OURS = TestAuthority.named("ours");
+  private static final TestAuthority STRANGER = TestAuthority.named("stranger");
+  private static final AtomicLong EPOCHS = new AtomicLong();
+  private static RabbitNode node;
 
-  private final SSLServerSocket door;
-
-  /** A certificate for {@code localhost}, and a context that shows and trusts it. */
   @BeforeAll
-  static void certificate(@TempDir Path folder) throws Exception {
-    Path file = folder.resolve("store.p12");
-    Process keytool =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                "-genkeypair",
-                "-alias",
-                "door",
-                "-keyalg",
-                "EC",
-                "-dname",
-                "CN=localhost",
-                "-ext",
-                "SAN=dns:localhost",
-                "-validity",
-                "2",
-                "-storetype",
-                "PKCS12",
-                "-keystore",
-                file.toString(),
-                "-storepass",
-                new String(STORE))
-            .redirectErrorStream(true)
-            .start();
-    String output = new String(keytool.getInputStream().readAllBytes(), UTF_8);
-    assertThat(keytool.waitFor()).as(output).isZero();
-    KeyStore store = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(file)) {
-      store.load(in, STORE);
-    }
-    KeyManagerFactory keys = KeyManagerFactory.getInstance("PKIX");
-    keys.init(store, STORE);
-    TrustManagerFactory trust = TrustManagerFactory.getInstance("PKIX");
-    trust.init(store);
-    context = SSLContext.getInstance("TLS");
-    context.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
+  static void start() {
+    node = RabbitNode.startWithTls(OURS);
   }
 
-  TlsTest(RabbitNode node) throws IOException {
-    door =
-        (SSLServerSocket)
-            context
-                .getServerSocketFactory()
-                .createServerSocket(0, 10, InetAddress.getLoopbackAddress());
-    daemon(
-        () -> {
-          while (true) {
-            Socket client = door.accept();
-            Socket server = new Socket(node.host(), node.port());
-            daemon(() -> pump(client, server));
-            daemon(() -> pump(server, client));
-          }
-        });
+  @AfterAll
+  static void stop() {
+    node.close();
   }
 
-  private interface Work {
-    void run() throws IOException;
+  private static TlsDoor door(Identity shown) {
+    TlsDoor door = TlsDoor.open(OURS.context(shown), false);
+    door.to(node.host(), node.port());
+    return door;
   }
 
-  private static void daemon(Work work) {
-    Threads.start(
-        "door",
-        () -> {
-          try {
-            work.run();
-          } catch (IOException e) {
-            // the test, or a peer, closed it
-          }
-        });
+  private static Settings at(int port, SSLContext context) {
+    return Settings.at("amqps://localhost:" + port).withSslContext(context);
   }
 
-  private static void pump(Socket from, Socket to) throws IOException {
-    try (from;
-        to) {
-      from.getInputStream().transferTo(to.getOutputStream());
+  /** Connects, publishes until it is confirmed, and closes. */
+  private static void isTaken(Settings settings) throws Exception {
+    RabbitBroker broker = RabbitBroker.connect(settings);
+    try {
+      Heard heard = new Heard();
+      PublishLink link =
+          broker.openPublish(
+              new PublishRequest(
+                  Address.queue("no-such-queue"), EPOCHS.incrementAndGet(), null, LONG),
+              heard);
+      for (int i = 1; i <= 100; i++) {
+        link.send(i, Message.of(new byte[10_000]));
+      }
+      link.flush();
+      await().atMost(LONG).until(() -> heard.confirmedUpTo() == 100);
+      assertThat(heard.events).filteredOn(e -> e.startsWith("returned ")).hasSize(100);
+      link.close(LONG);
+    } finally {
+      broker.close(LONG);
     }
   }
 
-  @AfterEach
-  void close() throws IOException {
-    door.close();
-  }
-
-  private Settings settings(String host, @Nullable SSLContext trusted) {
-    return Settings.at("amqps://guest:guest@" + host + ":" + door.getLocalPort())
-        .withSslContext(trusted);
+  /** What is refused names the place and no secret. */
+  private static MessagingException refusal(Settings settings) {
+    MessagingException e =
+        catchThrowableOfType(
+            MessagingException.class,
+            () -> RabbitBroker.connect(settings.withCredentials("guest", S3CRET)));
+    assertThat(e).isNotNull();
+    assertThat(e).hasMessageContaining(settings.where() + ": ");
+    StringWriter trace = new StringWriter();
+    e.printStackTrace(new PrintWriter(trace));
+    assertThat(trace.toString()).doesNotContain(S3CRET);
+    return e;
   }
 
   @Test
   void aTrustedCertificateOfTheHost_isTaken_andMessagesAreConfirmed() throws Exception {
-    RabbitBroker broker = RabbitBroker.connect(settings("localhost", context));
-    Heard heard = new Heard();
-    PublishLink link =
-        broker.openPublish(
-            new PublishRequest(Address.queue("no-such-queue"), 1, null, LONG), heard);
-
-    for (int i = 1; i <= 100; i++) {
-      link.send(i, Message.of(new byte[10_000]));
+    try (TlsDoor door = door(OURS.issue("localhost"))) {
+      isTaken(at(door.port(), OURS.context(null)));
     }
-    link.flush();
-
-    await().atMost(LONG).until(() -> heard.confirmedUpTo() == 100);
-    assertThat(heard.events).filteredOn(e -> e.startsWith("returned ")).hasSize(100);
-    link.close(LONG);
-    broker.close(LONG);
   }
 
   @Test
-  void anUnknownCertificate_isRefused() {
-    assertThatThrownBy(() -> RabbitBroker.connect(settings("localhost", null)))
-        .isInstanceOfSatisfying(
-            MessagingException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))
-        .hasMessageContaining("localhost:" + door.getLocalPort() + ": ")
-        .hasMessageContaining("certification path");
+  void aCertificateOfAnotherHost_isRefused_unlessVerificationIsOff() throws Exception {
+    try (TlsDoor door = door(OURS.issue("elsewhere.test"))) {
+      Settings settings = at(door.port(), OURS.context(null));
+
+      MessagingException e = refusal(settings);
+
+      assertThat(e.kind()).isEqualTo(Kind.INVALID);
+      assertThat(e).hasMessageContaining("the broker's certificate is for another host");
+      assertThat(door.entered()).isZero();
+      isTaken(settings.withHostNameVerification(false));
+    }
   }
 
   @Test
-  void aCertificateOfAnotherHost_isRefused_unlessVerificationIsOff() {
-    Settings other = settings("127.0.0.1", context);
+  void anExpiredCertificate_isRefused() {
+    try (TlsDoor door = door(OURS.issueExpired("localhost"))) {
+      MessagingException e = refusal(at(door.port(), OURS.context(null)));
 
-    assertThatThrownBy(() -> RabbitBroker.connect(other))
-        .isInstanceOfSatisfying(
-            MessagingException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))
-        .hasMessageContaining("127.0.0.1");
-    RabbitBroker.connect(other.withHostNameVerification(false)).close(LONG);
+      assertThat(e.kind()).isEqualTo(Kind.INVALID);
+      assertThat(e).hasMessageContaining("the broker's certificate has expired");
+      assertThat(door.entered()).isZero();
+    }
   }
 
   @Test
-  void tlsToAPlainPort_isInvalid(RabbitNode node) {
-    Settings plain = Settings.at("amqps://localhost:" + node.port());
+  void aCertificateOfAnUnknownAuthority_isRefused() {
+    try (TlsDoor door = door(STRANGER.issue("localhost"))) {
+      MessagingException e = refusal(at(door.port(), OURS.context(null)));
 
-    assertThatThrownBy(() -> RabbitBroker.connect(plain))
-        .isInstanceOfSatisfying(
-            MessagingException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID));
+      assertThat(e.kind()).isEqualTo(Kind.INVALID);
+      assertThat(e).hasMessageContaining("signed by nobody who is trusted here");
+      assertThat(door.entered()).isZero();
+    }
+  }
+
+  @Test
+  void ofBothSides_aTrustedCertificateIsTaken() throws Exception {
+    isTaken(at(node.tlsPort(), OURS.context(OURS.issue("client"))));
+  }
+
+  @Test
+  void aMissingCertificateOfOurs_isSaid() {
+    MessagingException e = refusal(at(node.tlsPort(), OURS.context(null)));
+
+    assertThat(e.kind()).isEqualTo(Kind.INVALID);
+    assertThat(e).hasMessageContaining("wants a certificate of ours");
+  }
+
+  @Test
+  void aCertificateOfOursThatTheBrokerDoesNotTrust_isSaid() {
+    MessagingException e = refusal(at(node.tlsPort(), OURS.context(STRANGER.issue("client"))));
+
+    assertThat(e.kind()).isEqualTo(Kind.INVALID);
+    assertThat(e).hasMessageContaining("a certificate of ours");
+  }
+
+  @Test
+  void tlsToAPlainPort_isInvalid() {
+    MessagingException e = refusal(at(node.port(), OURS.context(null)));
+
+    assertThat(e.kind()).isEqualTo(Kind.INVALID);
+    assertThat(e).hasMessageContaining("no TLS is spoken at this port");
+  }
+
+  @Test
+  void plainToAPortOfTls_isInvalid() {
+    MessagingException e = refusal(Settings.at("amqp://localhost:" + node.tlsPort()));
+
+    assertThat(e.kind()).isEqualTo(Kind.INVALID);
+    assertThat(e).hasMessageContaining("TLS is spoken at this port, use amqps://");
+    try (TlsDoor door = door(OURS.issue("localhost"))) {
+      refusal(Settings.at("amqp://localhost:" + door.port()));
+    }
   }
 }

@@ -144,7 +144,43 @@ public final class PulsarNode implements AutoCloseable {
     Path scratch = Path.of(System.getProperty("floatvalve.scratch", "target")).toAbsolutePath();
     OwnedProcesses.endOrphans(scratch);
     try {
-      Local local = new Local(install, scratch, configuration, jvmOptions);
+      return start(new Local(install, scratch, configuration, jvmOptions));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * Starts a private node as {@link #start(List)} does that also listens for TLS, see {@link
+   * #tlsServiceUrl}. A client without a certificate of the same authority is refused there.
+   *
+   * @param authority signs the node's certificate, for {@code localhost}
+   * @param doors lead to the node then; a client that goes through the first is built with {@code
+   *     door0} as its {@code listenerName}, and so on
+   * @param configuration settings of the broker that differ
+   * @throws IllegalStateException as {@link #start(List)} does
+   */
+  public static PulsarNode startWithTls(
+      TestAuthority authority, List<TlsDoor> doors, List<String> configuration) {
+    PulsarInstall.Found found = PulsarInstall.find();
+    PulsarInstall install =
+        found.install().orElseThrow(() -> new IllegalStateException(found.whyMissing()));
+    Path scratch = Path.of(System.getProperty("floatvalve.scratch", "target")).toAbsolutePath();
+    OwnedProcesses.endOrphans(scratch);
+    try {
+      Local local = new Local(install, scratch, List.of(), List.of());
+      local.speakTls(authority, FreePorts.find(1).get(0), doors);
+      local.commandLine.addAll(configuration);
+      PulsarNode node = start(local);
+      doors.forEach(door -> door.to(node.host(), node.port()));
+      return node;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static PulsarNode start(Local local) {
+    try {
       URI service = URI.create("pulsar://127.0.0.1:" + local.port);
       URI admin = URI.create("http://127.0.0.1:" + local.adminPort);
       PulsarNode node = new PulsarNode(How.OWN, service, admin, local);
@@ -219,6 +255,20 @@ public final class PulsarNode implements AutoCloseable {
   /** Returns the address that clients connect to, as {@code pulsar://127.0.0.1:20123}. */
   public String serviceUrl() {
     return service.toString();
+  }
+
+  /**
+   * Returns the address for TLS of a node that {@link #startWithTls} started, as {@code
+   * pulsar+ssl://localhost:20125}.
+   *
+   * @throws UnsupportedOperationException for any other
+   */
+  public String tlsServiceUrl() {
+    int port = local().tlsPort;
+    if (port == 0) {
+      throw new UnsupportedOperationException("started without TLS");
+    }
+    return "pulsar+ssl://localhost:" + port;
   }
 
   /** Returns the address of the admin REST, as {@code http://127.0.0.1:20124}. */
@@ -399,6 +449,7 @@ public final class PulsarNode implements AutoCloseable {
     private final List<String> commandLine = new ArrayList<>();
     private @Nullable Process broker;
     private boolean paused;
+    private int tlsPort;
 
     Local(PulsarInstall install, Path scratch, List<String> configuration, List<String> jvmOptions)
         throws IOException {
@@ -422,14 +473,34 @@ public final class PulsarNode implements AutoCloseable {
       commandLine.add(Integer.toString(adminPort));
       commandLine.add(Integer.toString(ports.get(3)));
       commandLine.add("internalListenerName=internal");
-      commandLine.add(
-          "advertisedListeners=internal:pulsar://127.0.0.1:"
-              + port
-              + ","
-              + PROXY_LISTENER
-              + ":pulsar://127.0.0.1:"
-              + proxyPort);
+      commandLine.add(advertised());
       commandLine.addAll(configuration);
+    }
+
+    private String advertised() {
+      return "advertisedListeners=internal:pulsar://127.0.0.1:"
+          + port
+          + ","
+          + PROXY_LISTENER
+          + ":pulsar://127.0.0.1:"
+          + proxyPort;
+    }
+
+    void speakTls(TestAuthority authority, int tls, List<TlsDoor> doors) {
+      tlsPort = tls;
+      authority.write(authority.issue("localhost"), folder, "node");
+      StringBuilder listeners = new StringBuilder(advertised());
+      listeners.append(",internal:pulsar+ssl://localhost:").append(tls);
+      for (int i = 0; i < doors.size(); i++) {
+        listeners.append(",door").append(i).append(":pulsar+ssl://localhost:");
+        listeners.append(doors.get(i).port());
+      }
+      commandLine.add(listeners.toString());
+      commandLine.add("brokerServicePortTls=" + tls);
+      commandLine.add("tlsCertificateFilePath=" + folder.resolve("node-certificate.pem"));
+      commandLine.add("tlsKeyFilePath=" + folder.resolve("node-key.pem"));
+      commandLine.add("tlsTrustCertsFilePath=" + folder.resolve("node-authority.pem"));
+      commandLine.add("tlsRequireTrustedClientCertOnConnect=true");
     }
 
     void boot() throws IOException {

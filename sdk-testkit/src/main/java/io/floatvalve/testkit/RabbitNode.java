@@ -24,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -58,6 +59,8 @@ public final class RabbitNode implements AutoCloseable {
     CHROOT
   }
 
+  private static final String TLS_PORT = "listeners.ssl.1 = 127.0.0.1:";
+  private static final String OWN_FOLDER = "{folder}";
   private static final String MANAGEMENT_PORT = "management.tcp.port = ";
   private static final Duration START_LIMIT = Duration.ofMinutes(2);
   private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
@@ -123,7 +126,53 @@ public final class RabbitNode implements AutoCloseable {
     RabbitInstall install = install();
     Path scratch = scratch();
     OwnedProcesses.endOrphans(scratch);
-    return start(install, scratch, configuration, null);
+    return start(install, scratch, configuration, null, folder -> {});
+  }
+
+  /**
+   * Starts a private node as {@link #start(List)} does that also listens for TLS, see {@link
+   * #tlsPort}. A client without a certificate of the same authority is refused there.
+   *
+   * @param authority signs the node's certificate, for {@code localhost}
+   * @throws IllegalStateException as {@link #start(List)} does
+   */
+  public static RabbitNode startWithTls(TestAuthority authority) {
+    int port;
+    try {
+      port = FreePorts.find(1).get(0);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    RabbitInstall install = install();
+    Path scratch = scratch();
+    OwnedProcesses.endOrphans(scratch);
+    List<String> lines =
+        List.of(
+            TLS_PORT + port,
+            "ssl_options.cacertfile = " + OWN_FOLDER + "/node-authority.pem",
+            "ssl_options.certfile = " + OWN_FOLDER + "/node-certificate.pem",
+            "ssl_options.keyfile = " + OWN_FOLDER + "/node-key.pem",
+            "ssl_options.verify = verify_peer",
+            "ssl_options.fail_if_no_peer_cert = true");
+    return start(
+        install,
+        scratch,
+        lines,
+        null,
+        folder -> authority.write(authority.issue("localhost"), folder, "node"));
+  }
+
+  /**
+   * Returns the port of TLS of a node that {@link #startWithTls} started.
+   *
+   * @throws UnsupportedOperationException for any other
+   */
+  public int tlsPort() {
+    return local().configuration.stream()
+        .filter(line -> line.startsWith(TLS_PORT))
+        .findAny()
+        .map(line -> Integer.parseInt(line.substring(TLS_PORT.length())))
+        .orElseThrow(() -> new UnsupportedOperationException("started without TLS"));
   }
 
   /**
@@ -162,7 +211,7 @@ public final class RabbitNode implements AutoCloseable {
     try {
       List<String> lines = new ArrayList<>(configuration);
       for (int i = 0; i < count; i++) {
-        RabbitNode node = start(install, scratch, lines, cluster);
+        RabbitNode node = start(install, scratch, lines, cluster, folder -> {});
         nodes.add(node);
         if (i == 0) { // a node joins the one that is named here when it boots for the first time
           lines.add("cluster_formation.peer_discovery_backend = classic_config");
@@ -189,9 +238,14 @@ public final class RabbitNode implements AutoCloseable {
   }
 
   private static RabbitNode start(
-      RabbitInstall install, Path scratch, List<String> configuration, @Nullable Cluster cluster) {
+      RabbitInstall install,
+      Path scratch,
+      List<String> configuration,
+      @Nullable Cluster cluster,
+      Consumer<Path> furnish) {
     try {
       Local local = new Local(install, scratch, configuration, cluster);
+      furnish.accept(local.folder);
       URI uri = URI.create("amqp://guest:guest@127.0.0.1:" + local.port);
       RabbitNode node = new RabbitNode(install.how(), uri, local);
       OPEN.add(node);
@@ -615,7 +669,8 @@ public final class RabbitNode implements AutoCloseable {
       lines.add("listeners.tcp.1 = 127.0.0.1:" + port);
       lines.add("log.console = false");
       lines.add("disk_free_limit.absolute = 50MB");
-      lines.addAll(configuration);
+      String own = install.seen(folder);
+      configuration.forEach(line -> lines.add(line.replace(OWN_FOLDER, own)));
       Files.write(folder.resolve("rabbitmq.conf"), lines);
       boolean managed = configuration.stream().anyMatch(l -> l.startsWith(MANAGEMENT_PORT));
       Files.writeString(

@@ -75,11 +75,13 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
   private volatile boolean closed;
   private volatile boolean refusing;
   private volatile boolean confirmsAnswered = true;
+  private volatile String version = "0";
   private final AtomicInteger confirmSelects = new AtomicInteger();
   private final Object lock = new Object();
   // the rest is guarded by lock
   private final List<Publish> publishes = new ArrayList<>();
   private @Nullable PeerChannel lastPublisher;
+  private @Nullable PeerChannel lastConsumer;
   private boolean reading = true;
 
   private ScriptedAmqpPeer() throws IOException {
@@ -237,6 +239,30 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
       await(() -> publisher().isPresent(), limit, "a channel in confirm mode");
       return publisher().orElseThrow();
     }
+  }
+
+  /**
+   * Waits for a channel that consumes and returns it: the one that began last, if it is still open.
+   *
+   * @throws IllegalStateException if there is none when the time is over
+   */
+  public PeerChannel awaitConsumer(Duration limit) throws InterruptedException {
+    synchronized (lock) {
+      await(() -> consumer().isPresent(), limit, "a channel that consumes");
+      return consumer().orElseThrow();
+    }
+  }
+
+  private Optional<PeerChannel> consumer() {
+    synchronized (lock) {
+      return Optional.ofNullable(lastConsumer).filter(PeerChannel::isOpen);
+    }
+  }
+
+  /** Says from now on that it is of this version, however long or odd that is. */
+  public ScriptedAmqpPeer version(String text) {
+    version = text;
+    return this;
   }
 
   /** Resets every connection and closes the port. Closing again does nothing. */
@@ -401,6 +427,7 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
     private final int number;
     private volatile boolean open = true;
     private volatile boolean confirming;
+    private volatile String consumerTag = "";
     // the rest belongs to the reading thread
     private long sequence;
     private AMQImpl.Basic.@Nullable Publish incoming;
@@ -464,6 +491,16 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
       Method method =
           new AMQImpl.Basic.Return(replyCode, replyText, publish.exchange(), publish.routingKey());
       peer.send(number, method, properties, publish.body);
+    }
+
+    /** Returns the tag of the consumer that began last, empty if none has. */
+    public String consumerTag() {
+      return consumerTag;
+    }
+
+    /** Sends bytes that need be no frame. */
+    public void raw(byte[] bytes) {
+      peer.raw(bytes);
     }
 
     /** Delivers a message to a consumer, whose tag and prefetch are not looked at. */
@@ -592,6 +629,21 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
       }
     }
 
+    void raw(byte[] bytes) {
+      try {
+        synchronized (writeLock) {
+          DataOutputStream to = out;
+          if (to == null || !open) {
+            throw new Gone(number, null);
+          }
+          to.write(bytes);
+          to.flush();
+        }
+      } catch (IOException e) {
+        throw new Gone(number, e);
+      }
+    }
+
     /** Sends to a connection that may be going away, or has not got so far. */
     void tell(int channel, Method method) {
       try {
@@ -631,7 +683,7 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
       return new AMQImpl.Connection.Start(
           0,
           9,
-          Map.of("product", "ScriptedAmqpPeer", "version", "0", "capabilities", capabilities),
+          Map.of("product", "ScriptedAmqpPeer", "version", version, "capabilities", capabilities),
           LongStringHelper.asLongString("PLAIN AMQPLAIN"),
           LongStringHelper.asLongString("en_US"));
     }
@@ -778,6 +830,11 @@ public final class ScriptedAmqpPeer implements AutoCloseable {
         }
         if (exists(channel, "queue", consume.getQueue(), true)) {
           answer(id, consume.getNowait(), new AMQImpl.Basic.ConsumeOk(tag));
+          channel.consumerTag = tag;
+          synchronized (lock) {
+            lastConsumer = channel;
+            lock.notifyAll();
+          }
         }
       } else if (method instanceof AMQImpl.Basic.Cancel cancel) {
         answer(id, cancel.getNowait(), new AMQImpl.Basic.CancelOk(cancel.getConsumerTag()));

@@ -68,7 +68,7 @@ public final class RabbitAtHand implements BrokerAtHand {
       String given = CommonOptions.rabbitUriOfVariable();
       RabbitAtHand found =
           given == null
-              ? started(console)
+              ? started(console, RabbitNode::start)
               : new RabbitAtHand(
                   given, versionAt(given), "given by " + CommonOptions.RABBIT_VARIABLE, null);
       console.say("broker: " + found.describe());

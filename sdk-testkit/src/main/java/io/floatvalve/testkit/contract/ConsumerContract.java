@@ -26,6 +26,11 @@ import io.floatvalve.rate.QuotaPolicy;
 import io.floatvalve.rate.QuotaPolicy.Scope;
 import io.floatvalve.testkit.contract.ConsumedBroker.DeadLetter;
 import io.floatvalve.testkit.contract.Handled.Call;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -38,6 +43,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -46,6 +52,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -164,6 +171,47 @@ public abstract class ConsumerContract {
   }
 
   // ----------------------------------------------------------------------------------- handling
+
+  /** Shows that an object was made from bytes. */
+  private static final class Trap implements Serializable {
+    private static final long serialVersionUID = 1;
+    private static final AtomicInteger SPRUNG = new AtomicInteger();
+
+    private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
+      in.defaultReadObject();
+      SPRUNG.incrementAndGet();
+    }
+  }
+
+  @Test
+  void aSerialisedObject_isHandedOverAsBytes_andNothingIsMadeOfIt() throws Exception {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+      out.writeObject(new Trap());
+    }
+    byte[] serialised = bytes.toByteArray();
+    BlockingQueue<Delivery> handled = new LinkedBlockingQueue<>();
+    rig.consumer()
+        .handle(
+            delivery -> {
+              handled.add(delivery);
+              return Settlement.accept();
+            });
+
+    rig.publish(
+        List.of(
+            Message.builder(serialised)
+                .contentType("application/x-java-serialized-object")
+                .header("java-object", serialised)
+                .header("JMSType", "ObjectMessage")
+                .build()));
+
+    Delivery delivery = handled.poll(LIMIT.toSeconds(), TimeUnit.SECONDS);
+    assertThat(delivery).isNotNull();
+    assertThat(delivery.message().payload()).isEqualTo(serialised);
+    assertThat(delivery.message().headers().get("java-object")).isEqualTo(serialised);
+    assertThat(Trap.SPRUNG).hasValue(0);
+  }
 
   @Test
   void handle_everyMessageOnce_andTheBrokerForgetsIt() throws Exception {

@@ -91,6 +91,7 @@ final class Neighbours {
         ours <= plain / 2 && ours <= 0.5);
   }
 
+  @SuppressWarnings("try") // it feeds until its time is over, and is closed again at the end
   private double silenceOfPlain(int seconds) throws IOException {
     String limited = bench.limited("shared", 1_000);
     String steady = bench.topic("steady");
@@ -126,6 +127,7 @@ final class Neighbours {
     }
   }
 
+  @SuppressWarnings("try") // it feeds until its time is over, and is closed again at the end
   private double silenceOfOurs(int seconds) throws IOException {
     String limited = bench.limited("apart", 1_000);
     String steady = bench.topic("steady");
