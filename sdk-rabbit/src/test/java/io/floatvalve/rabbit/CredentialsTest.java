@@ -1,5 +1,6 @@
 package io.floatvalve.rabbit;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -61,7 +62,8 @@ class CredentialsTest {
             Messaging.over(
                 RabbitBroker.connect(
                     Settings.at("amqp://127.0.0.1:" + proxy.port())
-                        .withCredentialsFrom(() -> new Credentials(USER, password.get()))),
+                        .withCredentialsFrom(
+                            () -> new Credentials(USER, requireNonNull(password.get())))),
                 event -> {
                   events.add(event.toString());
                   if (event.toString().contains("ACCESS_REFUSED")) {
