@@ -131,7 +131,7 @@ final class SecretRun {
         out.println(publisher.publish(Message.of(new byte[] {1})).get(60, TimeUnit.SECONDS));
       }
       out.println("handled: " + handled.await(60, TimeUnit.SECONDS));
-      out.println(publisher.status() + " " + consumer.status() + " " + messaging);
+      out.println(publisher.status() + " " + consumer.status());
       out.println(publisher.explain().text() + consumer.explain().text());
       out.println(publisher + " " + consumer + " " + broker + " " + from);
       out.println(registry.scrape());

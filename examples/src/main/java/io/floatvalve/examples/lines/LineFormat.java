@@ -13,7 +13,6 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -134,7 +133,9 @@ public enum LineFormat {
   private static byte[] utf8(String text) throws BadLine {
     try {
       ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
-      return Arrays.copyOf(bytes.array(), bytes.limit());
+      byte[] payload = new byte[bytes.remaining()];
+      bytes.get(payload);
+      return payload;
     } catch (CharacterCodingException e) {
       throw new BadLine("payload: holds half of a surrogate pair");
     }

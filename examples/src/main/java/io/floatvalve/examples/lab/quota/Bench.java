@@ -195,10 +195,6 @@ final class Bench extends Experiments implements AutoCloseable {
       thread.start();
     }
 
-    int perSecond() {
-      return perSecond;
-    }
-
     private void send() {
       Metronome pace = new Metronome(perSecond);
       while (!ended) {

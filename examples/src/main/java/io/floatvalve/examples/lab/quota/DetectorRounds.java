@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
 final class DetectorRounds {
   private static final int LIMIT = 1_000;
 
-  /** The share of another client, where the quota is known: ours is then within a tenth of it. */
-  private static final int OTHERS = 70;
+  /** What is believed to be the limit where the quota is known: the broker's is within a tenth. */
+  private static final int BELIEVED = LIMIT + 70;
 
   /** The broker lets a second's worth pass before it throttles: this empties its bucket. */
   private static final int SAVED_UP = LIMIT + LIMIT / 5;
@@ -63,7 +63,7 @@ final class DetectorRounds {
   /** What a round is about. */
   private enum Scene {
     THROTTLED("throttled, quota not known", true, false),
-    THROTTLED_KNOWN("throttled, quota known, another client uses it too", true, false),
+    THROTTLED_KNOWN("throttled, 7 % below the quota that is known", true, false),
     HEALTHY("healthy, paced at 0.9 of the known quota", false, true),
     COLLECTIONS("the same, garbage collections", false, true),
     STOPPED("the same, this process stopped for 200 ms", false, true),
@@ -223,19 +223,18 @@ final class DetectorRounds {
       throws IOException {
     List<FaultProxy> proxies = new ArrayList<>();
     List<Subject> subjects = new ArrayList<>();
-    Bench.Steady others = null;
     try {
       if (pulsar != null) {
         String topic = scene.throttled ? bench.limited("detector", LIMIT) : bench.topic("detector");
         if (scene == Scene.THROTTLED_KNOWN) {
           emptyBucket(topic);
-          others = new Bench.Steady(bench.client(), topic, OTHERS);
         }
         subjects.add(new Subject(pulsar, pulsar(scene, proxies), settings(scene, topic)));
       }
       RabbitAtHand at = rabbit;
       if (other != null && at != null && queues != null) {
-        String queue = queues.classic("detector-" + scene.ordinal() + "-" + round);
+        String queue =
+            queues.classic("detector-" + scene.name().toLowerCase(Locale.ROOT) + "-" + round);
         subjects.add(
             new Subject(
                 other,
@@ -256,9 +255,6 @@ final class DetectorRounds {
         }
       }
     } finally {
-      if (others != null) {
-        others.close();
-      }
       subjects.forEach(Subject::close);
       proxies.forEach(FaultProxy::close);
     }
@@ -340,7 +336,10 @@ final class DetectorRounds {
     QuotaPolicy known = QuotaPolicy.none().withPublish(Scope.TOPIC, Quota.messagesPerSecond(LIMIT));
     return switch (scene) {
       case THROTTLED, SATURATED -> null;
-      case THROTTLED_KNOWN -> known.withHeadroom(1);
+      case THROTTLED_KNOWN ->
+          QuotaPolicy.none()
+              .withHeadroom(1)
+              .withPublish(Scope.TOPIC, Quota.messagesPerSecond(BELIEVED));
       case HEALTHY, COLLECTIONS, STOPPED, STALLS -> known;
     };
   }
