@@ -174,7 +174,7 @@ final class SecretsTest {
     List<String> leaks = new ArrayList<>();
     for (Path file : files(left)) {
       int number = 0;
-      for (String line : Files.readString(file, ISO_8859_1).split("\n")) {
+      for (String line : Files.readString(file, ISO_8859_1).split("\n", -1)) {
         number++;
         for (String secret : secrets) {
           for (String form : forms(secret)) {
@@ -203,7 +203,7 @@ final class SecretsTest {
     Set<String> forms = new LinkedHashSet<>();
     forms.add(secret);
     forms.add(encoded(secret));
-    for (String part : secret.split("[^A-Za-z0-9]+")) {
+    for (String part : secret.split("[^A-Za-z0-9]+", -1)) {
       if (part.length() >= 8) { // of a URI that was cut, or is encoded in another way
         forms.add(part);
       }
