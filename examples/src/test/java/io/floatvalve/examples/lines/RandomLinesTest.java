@@ -1,5 +1,6 @@
 package io.floatvalve.examples.lines;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -133,8 +134,7 @@ final class RandomLinesTest {
       try (LineReader reader = new LineReader(inPieces(file, random), longest)) {
         for (int n = 0; n < expected.size(); n++) {
           byte[] whole = expected.get(n);
-          Line line = reader.next();
-          assertThat(line).isNotNull();
+          Line line = requireNonNull(reader.next());
           assertThat(line.number()).isEqualTo(n + 1);
           assertThat(line.tooLong()).isEqualTo(whole.length > longest);
           if (line.tooLong()) {
