@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 final class AdaptivePermitsEdgesTest {
   private static final long MS = 1_000_000L;
   private static final double SHORT = 1_000;
-  private static final double FIVE_MS = 5_000_000;
+  private static final double TEN_FREE = 400_000; // 4 ms of work are ten messages
 
   private final AdaptivePermits law = new AdaptivePermits(PermitPolicy.adaptive(), 1);
 
@@ -39,8 +39,8 @@ final class AdaptivePermitsEdgesTest {
 
   @Test
   void theTimeBeforeTheFirstMessage_isNoTrickle() {
-    assertThat(empty(10_000 * MS, 0, FIVE_MS)).isEqualTo(4);
-    assertThat(empty(10_050 * MS, 4, FIVE_MS)).isEqualTo(10);
+    assertThat(empty(10_000 * MS, 0, TEN_FREE)).isEqualTo(4);
+    assertThat(empty(10_050 * MS, 4, TEN_FREE)).isEqualTo(10);
   }
 
   @Test
@@ -117,7 +117,7 @@ final class AdaptivePermitsEdgesTest {
     tick(1 * MS, 0, -1, 0);
     tick(20 * MS, 2, -1, 0);
 
-    assertThat(empty(50 * MS, 4, FIVE_MS)).isEqualTo(10);
+    assertThat(empty(50 * MS, 4, TEN_FREE)).isEqualTo(10);
   }
 
   @Test
@@ -143,30 +143,30 @@ final class AdaptivePermitsEdgesTest {
   @Test
   void afterBeingStuck_whatHeldBeforeHoldsAgain_andHasToBeEarnedAnew() {
     begin();
-    assertThat(empty(50 * MS, 4, FIVE_MS)).isEqualTo(10);
+    assertThat(empty(50 * MS, 4, TEN_FREE)).isEqualTo(10);
     assertThat(law.stuck()).isEqualTo(2);
 
-    assertThat(empty(150 * MS, 13, FIVE_MS)).isEqualTo(10);
-    assertThat(empty(200 * MS, 14, FIVE_MS)).isEqualTo(10);
+    assertThat(empty(150 * MS, 13, TEN_FREE)).isEqualTo(10);
+    assertThat(empty(200 * MS, 14, TEN_FREE)).isEqualTo(10);
   }
 
   @Test
   void stuckAgain_afterAsManyAsThereWerePermits_isForgivenAgain() {
     begin();
-    empty(50 * MS, 4, FIVE_MS);
+    empty(50 * MS, 4, TEN_FREE);
     law.stuck();
-    assertThat(empty(150 * MS, 14, FIVE_MS)).isEqualTo(10);
+    assertThat(empty(150 * MS, 14, TEN_FREE)).isEqualTo(10);
     assertThat(law.stuck()).isEqualTo(2);
-    assertThat(empty(200 * MS, 15, FIVE_MS)).isEqualTo(10);
+    assertThat(empty(200 * MS, 15, TEN_FREE)).isEqualTo(10);
   }
 
   @Test
   void stuckAgain_afterFewer_isNot() {
     begin();
-    empty(50 * MS, 4, FIVE_MS);
+    empty(50 * MS, 4, TEN_FREE);
     law.stuck();
-    assertThat(empty(150 * MS, 13, FIVE_MS)).isEqualTo(10);
+    assertThat(empty(150 * MS, 13, TEN_FREE)).isEqualTo(10);
     law.stuck();
-    assertThat(empty(151 * MS, 14, FIVE_MS)).isEqualTo(2);
+    assertThat(empty(151 * MS, 14, TEN_FREE)).isEqualTo(2);
   }
 }
