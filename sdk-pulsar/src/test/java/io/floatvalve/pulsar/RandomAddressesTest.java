@@ -2,6 +2,7 @@ package io.floatvalve.pulsar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.floatvalve.testkit.Seeds;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Random;

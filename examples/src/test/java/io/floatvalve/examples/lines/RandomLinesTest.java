@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.floatvalve.examples.Seeds;
 import io.floatvalve.examples.lines.LineFormat.BadLine;
 import io.floatvalve.model.Message;
+import io.floatvalve.testkit.Seeds;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

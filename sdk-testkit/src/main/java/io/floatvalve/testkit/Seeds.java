@@ -1,4 +1,4 @@
-package io.floatvalve.examples;
+package io.floatvalve.testkit;
 
 import java.util.stream.LongStream;
 
