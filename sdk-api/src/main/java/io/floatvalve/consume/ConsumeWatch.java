@@ -168,8 +168,8 @@ final class ConsumeWatch {
     Counts counts = of.counts(now);
     note(now, counts, by, seen);
     LatencySnapshot ever = of.watched();
-    Sample base = samples.base(now).counted();
-    Counts oldest = samples.oldest().counted().counts;
+    Sample base = samples.base(now);
+    Counts oldest = samples.oldest().counts;
     LatencySnapshot late = ever.since(base.latencies);
     Timing handlingEver = Timing.of(ever, "started-handled");
     Duration held = ConsumerSnapshot.heldLimit(handlingEver, limits.handlerWarning());

@@ -131,10 +131,10 @@ final class AdaptivePermits implements PermitLaw {
       return permits;
     }
     long since = nanos - nanosAtChange;
-    if (taken != unsettled && since < Math.min(2 * handlerNanos, EVIDENCE_NANOS / 2.0)) {
+    boolean known = taken != unsettled; // how fast handlers are
+    if (known && since < Math.min(2 * handlerNanos, EVIDENCE_NANOS / 2.0)) {
       return permits; // handlers that all began at once all end at once: that is no idleness
     }
-    boolean known = taken != unsettled; // how fast handlers are
     double free = known ? free(handlerNanos) : policy.most();
     if (permits >= free && !isLong(since, taken - takenAtChange)) {
       return permits; // too short to tell a rate by

@@ -14,12 +14,7 @@ public final class LastSeconds<T> {
   private static final long RECENT_NANOS = 1_900_000_000L;
   private static final int SAMPLES = 4;
 
-  /**
-   * One of them.
-   *
-   * @param nanos when
-   */
-  public record Sample<T>(long nanos, T counted) {}
+  private record Sample<T>(long nanos, T counted) {}
 
   private final Deque<Sample<T>> samples = new ArrayDeque<>(SAMPLES);
 
@@ -47,19 +42,19 @@ public final class LastSeconds<T> {
   }
 
   /** Returns the newest that is old enough to tell of some seconds, or the oldest. */
-  public Sample<T> base(long nowNanos) {
+  public T base(long nowNanos) {
     Sample<T> found = samples.getFirst();
     for (Sample<T> each : samples) {
       if (nowNanos - each.nanos() >= RECENT_NANOS) {
         found = each;
       }
     }
-    return found;
+    return found.counted();
   }
 
   /** Returns the oldest, some seconds old but at the beginning. */
-  public Sample<T> oldest() {
-    return samples.getFirst();
+  public T oldest() {
+    return samples.getFirst().counted();
   }
 
   /** Returns whether that is so long ago that it is recent. */

@@ -101,7 +101,7 @@ final class PublishWatch {
       @Nullable BrokerView view) {
     note(counts);
     long now = counts.nanos;
-    Sample base = samples.base(now).counted();
+    Sample base = samples.base(now);
     LatencySnapshot ever = latency.watched();
     LatencySnapshot late = ever.since(base.latencies);
     return new PublisherSnapshot(

@@ -94,7 +94,7 @@ public final class AdminHttp {
   public CompletableFuture<Json> get(String path) {
     String secret = authorization.get();
     AtomicReference<CompletableFuture<?>> underWay = new AtomicReference<>();
-    return send(path, URI.create(base + path), secret, MOST_REDIRECTS, underWay)
+    return send(URI.create(base + path), secret, MOST_REDIRECTS, underWay)
         .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
         .handle(
             (response, error) -> {
@@ -119,11 +119,7 @@ public final class AdminHttp {
   }
 
   private CompletableFuture<HttpResponse<String>> send(
-      String path,
-      URI target,
-      String secret,
-      int redirects,
-      AtomicReference<CompletableFuture<?>> underWay) {
+      URI target, String secret, int redirects, AtomicReference<CompletableFuture<?>> underWay) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(target).timeout(timeout).header("Accept", "application/json");
     if (!secret.isEmpty()) {
@@ -138,7 +134,7 @@ public final class AdminHttp {
           if (!moved || onward == null || redirects == 0) {
             return CompletableFuture.completedFuture(response);
           }
-          return send(path, next(target, response, secret), secret, redirects - 1, underWay);
+          return send(next(target, response, secret), secret, redirects - 1, underWay);
         });
   }
 
