@@ -58,6 +58,7 @@ final class Reception {
   private static final long LATE_ARRIVAL_NANOS = 1_000_000_000L;
   private static final int FEWEST_PARKED = 16;
   private static final int QUIET_TICKS = 20;
+  private static final long FIRST_LOOK_NANOS = 50_000_000L;
   private static final double SLOW_NANOS = 1e9;
   private static final double KEEP_NANOS = 250e6;
   private static final long GIVE_BACK_EVERY_NANOS = 500_000_000L;
@@ -168,7 +169,8 @@ final class Reception {
   private @Nullable Incarnation windowOf;
   private int windowPermits;
   private int windowParked;
-  private long windowNanos;
+  private boolean windowAsked; // another number was wanted since this link was told the first one
+  private long windowFromNanos; // and is not told before
 
   Reception(
       Broker broker,
@@ -1095,25 +1097,42 @@ final class Reception {
       if (!traits.resizable()) {
         return;
       }
-      boolean resize =
-          permits != windowPermits
-              && Math.abs(permits - windowPermits) >= traits.resizeBy() * windowPermits
-              && now - windowNanos >= traits.resizeEvery().toNanos();
+      boolean resize = mayResize(traits, permits, now);
       if (!resize && parked == windowParked) {
         return;
       }
-      if (resize) {
-        windowNanos = now;
-      } else {
+      if (!resize) {
         permits = windowPermits;
       }
     } else {
-      windowNanos = now;
+      windowAsked = false;
     }
     windowOf = by;
     windowPermits = permits;
     windowParked = parked;
     by.link().window(permits, parked);
+  }
+
+  /**
+   * Whether the link is told another number now. What a consumer begins with is a guess, and a link
+   * that may be told seldom would keep to it for long: so its first change comes when the law has
+   * had a moment to look.
+   */
+  private boolean mayResize(ReceiveLink.Traits traits, int permits, long now) {
+    if (permits == windowPermits
+        || Math.abs(permits - windowPermits) < traits.resizeBy() * windowPermits) {
+      return false;
+    }
+    long every = traits.resizeEvery().toNanos();
+    if (!windowAsked) {
+      windowAsked = true;
+      windowFromNanos = now + Math.min(every, FIRST_LOOK_NANOS);
+    }
+    if (now - windowFromNanos < 0) {
+      return false;
+    }
+    windowFromNanos = now + every;
+    return true;
   }
 
   /** On the loop, some 20 times a second. */

@@ -184,7 +184,8 @@ public interface ReceiveLink {
    * What a link can do.
    *
    * @param resizable whether {@link #window} has an effect after the first call
-   * @param resizeEvery the shortest time between two changes, zero for any
+   * @param resizeEvery the shortest time between two changes, zero for any; the first one may come
+   *     sooner after the first call
    * @param resizeBy the least change, as a share of the window, zero for any; from 0 to below 1
    * @param givesBack whether single messages can be given back without bringing back others: false
    *     where a redelivery would take away the order

@@ -184,6 +184,23 @@ final class ConsumerTest {
   }
 
   @Test
+  void linkThatIsToldSeldom_isSoonToldThatItsFirstNumberWasAGuess_andThenSeldom() {
+    broker.resizeEvery = Duration.ofHours(1);
+    side.open(settings.withWorkers(3)).handle(delivery -> Settlement.accept());
+
+    broker.feed(50_000);
+    awaitAcked(50_000);
+
+    broker.feed(1); // stirs the loop again, should all have been through before it looked
+    await().atMost(LONG).until(() -> broker.link().permitsTold().size() == 2);
+    broker.feed(50_000);
+    awaitAcked(100_001);
+    List<Integer> told = broker.link().permitsTold();
+    assertThat(told).hasSize(2);
+    assertThat(told.get(1)).isGreaterThan(told.get(0));
+  }
+
+  @Test
   void slowConsumer_leavesTheBacklogToItsSibling() {
     AtomicInteger slow = new AtomicInteger();
     side.open(settings.withWorkers(1))

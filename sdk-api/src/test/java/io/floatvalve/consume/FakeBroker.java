@@ -46,6 +46,7 @@ final class FakeBroker implements Broker {
   boolean namesMessages = true;
   boolean countsDeliveries = true;
   long aheadMillis; // the publisher's clock
+  Duration resizeEvery = Duration.ZERO;
   volatile Duration longestHold = Duration.ofMinutes(30);
   private int fed;
 
@@ -194,12 +195,18 @@ final class FakeBroker implements Broker {
     private long waitingBytes;
     private long received;
     int mostWaiting;
-    int windows;
+    private final List<Integer> permitsTold = new ArrayList<>();
     boolean flushed;
     volatile int unheard; // ends that the broker was not told
 
     private FakeLink(Listener listener) {
       this.listener = listener;
+    }
+
+    List<Integer> permitsTold() {
+      synchronized (FakeBroker.this) {
+        return List.copyOf(permitsTold);
+      }
     }
 
     private boolean hasPermit() {
@@ -222,7 +229,7 @@ final class FakeBroker implements Broker {
     @Override
     public Traits traits() {
       synchronized (FakeBroker.this) {
-        return new Traits(true, Duration.ZERO, 0, true, copyable, deadLetters, "");
+        return new Traits(true, resizeEvery, 0, true, copyable, deadLetters, "");
       }
     }
 
@@ -233,7 +240,9 @@ final class FakeBroker implements Broker {
           wrongs.add("window " + permits + ", " + parked);
         }
         this.permits = Math.max(1, permits - parked);
-        windows++;
+        if (permitsTold.isEmpty() || permitsTold.get(permitsTold.size() - 1) != permits) {
+          permitsTold.add(permits);
+        }
       }
       deliver();
     }
