@@ -40,7 +40,7 @@ public record ConsumerSnapshot(
     @Nullable BrokerView view) {
 
   /** Longer than a burst that a healthy consumer works off, shorter than anyone's patience. */
-  public static final Duration LASTING = Duration.ofSeconds(3);
+  public static final Duration LASTING = Duration.ofSeconds(2);
 
   /** What a consumer does. */
   public enum State {

@@ -175,7 +175,7 @@ final class ConsumerDraft {
         d.busyShare = random.nextDouble(0, 0.89);
         d.busyLasting = random.nextDouble(0, 0.97);
         d.inHandlers = random.nextInt(0, d.slots + 1);
-        d.queueEmpty = millis(random.nextInt(0, 2_900));
+        d.queueEmpty = millis(random.nextInt(0, 1_900));
         d.waiting = random.nextInt(0, d.window);
         d.took = random.nextInt(1, 100_000);
         d.handling = timing(d.took, handling * random.nextDouble(0.8, 1.3));
@@ -184,7 +184,7 @@ final class ConsumerDraft {
         d.taken = d.settled;
       }
       case 2 -> { // a burst, for less than it takes to be a backlog
-        d.pressed(millis(random.nextInt(0, 2_900)));
+        d.pressed(millis(random.nextInt(0, 1_900)));
         d.waiting = random.nextInt(1, d.window);
         d.took = random.nextInt(1, 100_000);
         d.handling = timing(d.took, handling);

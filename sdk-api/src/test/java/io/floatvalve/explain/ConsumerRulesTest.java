@@ -57,8 +57,8 @@ final class ConsumerRulesTest {
     return Stream.of(
         row("steady", d -> {}),
         row("idle", d -> d.idle(Duration.ofHours(3))),
-        row("a burst of 2.9 s", d -> d.pressed(millis(2_900))),
-        row("all busy", d -> d.pressed(S3), "handlers-all-busy"),
+        row("a burst of 1.9 s", d -> d.pressed(millis(1_900))),
+        row("all busy", d -> d.pressed(S2), "handlers-all-busy"),
         row(
             "all busy, but some time is left",
             d -> {
@@ -70,7 +70,7 @@ final class ConsumerRulesTest {
             "all busy for as long as the process stood still",
             d -> {
               d.pressed(S4);
-              d.pause = S2;
+              d.pause = S3;
             }),
         row(
             "slow as such",
@@ -239,7 +239,7 @@ final class ConsumerRulesTest {
         row(
             "memory waits for a moment",
             d -> {
-              d.pressed(S2);
+              d.pressed(millis(1_900));
               d.waitingBytes = d.maxBytes;
             }),
         row(
