@@ -469,9 +469,12 @@ final class ConsumerRules {
         && awake(s, s.since().opened(), silence);
   }
 
-  /** Returns whether all may go to another consumer, as was asked for. */
+  /**
+   * Returns whether all may go to another consumer, as was asked for. A list without us is older
+   * than we are: others may be missing there as well.
+   */
   private static boolean mayStandBy(BrokerView view) {
-    return view.spread() == Spread.ONE && view.consumers().size() > 1;
+    return view.spread() == Spread.ONE && (view.consumers().size() > 1 || own(view) == null);
   }
 
   private static boolean isBlocked(ConsumerSnapshot s) {

@@ -304,6 +304,27 @@ final class ConsumerRulesTest {
                       .withConsumers(List.of(own(60, 0, false), sibling(800)));
             }),
         row(
+            "one at a time, and the broker's list is older than we are",
+            d -> {
+              d.idle(S4);
+              d.view =
+                  view()
+                      .withSpread(BrokerView.Spread.ONE)
+                      .withBacklog(9, 0)
+                      .withConsumers(List.of(sibling(9)));
+            }),
+        row(
+            "one at a time, and there is no other",
+            d -> {
+              d.idle(S4);
+              d.view =
+                  view()
+                      .withSpread(BrokerView.Spread.ONE)
+                      .withBacklog(9, 0)
+                      .withConsumers(List.of(own(60, 0, false)));
+            },
+            "held-by-broker"),
+        row(
             "held for a moment",
             d -> {
               d.idle(millis(1_900));
