@@ -205,6 +205,7 @@ final class ConsumeWatch {
                 ? 0
                 : busy(oldest, counts, limits.slots()),
             Timing.of(late, "started-handled"),
+            Timing.of(ever.since(samples.lately(now).latencies), "started-handled"),
             Timing.of(late, "arrived-started"),
             age.count() > 0 ? age : Timing.of(late, "published-arrived")),
         Timing.of(base.latencies, "started-handled"),

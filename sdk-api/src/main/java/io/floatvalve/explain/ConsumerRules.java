@@ -236,7 +236,7 @@ final class ConsumerRules {
             Certainty.LIKELY,
             s.limits().slots(),
             s.here().inHandlers(),
-            s.recent().handling().p50(),
+            lately(s).p50(),
             isSlower(s) ? s.handlingBefore().p50() : Duration.ZERO,
             s.since().settled(),
             stuckOne ? s.held().message() : "",
@@ -450,11 +450,17 @@ final class ConsumerRules {
 
   private static boolean isSlow(ConsumerSnapshot s) {
     boolean none = s.recent().handling().count() == 0 && awake(s, s.since().settled(), SILENT);
-    return none || isSlower(s) || s.recent().handling().p50().compareTo(LONG) >= 0;
+    return none || isSlower(s) || lately(s).p50().compareTo(LONG) >= 0;
+  }
+
+  /** Returns how long handlers take now: of the last seconds many may still be from before. */
+  private static Timing lately(ConsumerSnapshot s) {
+    Timing lately = s.recent().handlingLately();
+    return lately.count() > 0 ? lately : s.recent().handling();
   }
 
   private static boolean isSlower(ConsumerSnapshot s) {
-    Timing now = s.recent().handling();
+    Timing now = lately(s);
     return s.handlingBefore().count() >= MANY_BEFORE
         && now.count() > 0
         && now.p50().compareTo(NOTABLE) >= 0

@@ -144,6 +144,7 @@ public record ConsumerSnapshot(
    * @param busyLasting the same over at least {@link ConsumerSnapshot#LASTING}; 0 while less is
    *     known
    * @param handling how long handlers held messages
+   * @param handlingLately the same in half a second to one and a half
    * @param waited how long messages waited here for a handler
    * @param age how old messages were when they arrived
    */
@@ -162,6 +163,7 @@ public record ConsumerSnapshot(
       double busyShare,
       double busyLasting,
       Timing handling,
+      Timing handlingLately,
       Timing waited,
       Timing age) {}
 

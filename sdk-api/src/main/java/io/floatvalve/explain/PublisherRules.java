@@ -40,8 +40,10 @@ final class PublisherRules {
     for (Function<PublisherSnapshot, Optional<Finding>> rule : RULES) {
       rule.apply(s).ifPresent(found::add);
     }
-    if (found.isEmpty() && s.throttle().level() == Throttle.Level.SUSPECTED) {
-      throttledPublish(s, true).ifPresent(found::add); // nothing better is known
+    if (found.isEmpty()
+        && s.throttle().level() == Throttle.Level.SUSPECTED
+        && s.here().queued() > 0) {
+      throttledPublish(s, true).ifPresent(found::add); // messages wait, and nothing better is known
     }
     return found;
   }

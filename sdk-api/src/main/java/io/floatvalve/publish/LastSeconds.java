@@ -2,6 +2,7 @@ package io.floatvalve.publish;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Iterator;
 
 /**
  * What was counted about once a second, for as long as it is recent. Not thread-safe; knows no
@@ -12,6 +13,7 @@ import java.util.Deque;
 public final class LastSeconds<T> {
   private static final long SAMPLE_NANOS = 950_000_000L;
   private static final long RECENT_NANOS = 1_900_000_000L;
+  private static final long LATELY_NANOS = 500_000_000L;
   private static final int SAMPLES = 4;
 
   private record Sample<T>(long nanos, T counted) {}
@@ -48,6 +50,16 @@ public final class LastSeconds<T> {
       if (nowNanos - each.nanos() >= RECENT_NANOS) {
         found = each;
       }
+    }
+    return found.counted();
+  }
+
+  /** Returns the newest that is old enough to tell how it is now, or the oldest. */
+  public T lately(long nowNanos) {
+    Iterator<Sample<T>> backwards = samples.descendingIterator();
+    Sample<T> found = backwards.next();
+    if (nowNanos - found.nanos() < LATELY_NANOS && backwards.hasNext()) {
+      found = backwards.next();
     }
     return found.counted();
   }

@@ -45,6 +45,7 @@ final class ConsumerDraft {
   double busyShare = 0.25;
   double busyLasting = 0.25;
   Timing handling = timing(800, 10);
+  Timing lately = Timing.NONE;
   Timing before = timing(10_000, 10);
   ConsumerSnapshot.Held held = ConsumerSnapshot.Held.NOTHING;
   Duration pause = Duration.ZERO;
@@ -129,6 +130,7 @@ final class ConsumerDraft {
             busyShare,
             busyLasting,
             handling,
+            lately,
             timing(took, 1),
             timing(took, 5)),
         before,

@@ -88,6 +88,24 @@ final class ConsumerRulesTest {
             },
             "handlers-all-busy"),
         row(
+            "turned slow a moment ago: most of the last seconds were fast",
+            d -> {
+              d.pressed(S2);
+              d.before = timing(10_000, 10);
+              d.handling = timing(400, 10);
+              d.lately = timing(20, 60);
+            },
+            "handler-slow"),
+        row(
+            "was slow a moment ago",
+            d -> {
+              d.pressed(S2);
+              d.before = timing(10_000, 10);
+              d.handling = timing(400, 60);
+              d.lately = timing(200, 10);
+            },
+            "handlers-all-busy"),
+        row(
             "slow, and keeping up",
             d -> {
               d.handling = timing(30, 900);

@@ -197,9 +197,15 @@ final class PublisherRulesTest {
             },
             "throttled-publish"),
         row(
-            "throttled, perhaps: nothing else is wrong",
-            d -> d.throttle = new Throttle(Throttle.Level.SUSPECTED, "plateau at 10/s"),
+            "throttled, perhaps: messages wait, and nothing else is wrong",
+            d -> {
+              d.queued = 1;
+              d.throttle = new Throttle(Throttle.Level.SUSPECTED, "plateau at 10/s");
+            },
             "throttled-publish"),
+        row(
+            "throttled, perhaps: and no message waits for it",
+            d -> d.throttle = new Throttle(Throttle.Level.SUSPECTED, "plateau at 10/s")),
         row(
             "a suspicion, and a better reason",
             d -> {
