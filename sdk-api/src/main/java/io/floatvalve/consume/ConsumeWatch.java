@@ -169,7 +169,6 @@ final class ConsumeWatch {
     note(now, counts, by, seen);
     LatencySnapshot ever = of.watched();
     Sample base = samples.base(now);
-    Counts oldest = samples.oldest().counts;
     LatencySnapshot late = ever.since(base.latencies);
     Timing handlingEver = Timing.of(ever, "started-handled");
     Duration held = ConsumerSnapshot.heldLimit(handlingEver, limits.handlerWarning());
@@ -201,9 +200,6 @@ final class ConsumeWatch {
             Math.max(0, broken - base.broken),
             counts.keyless - base.counts.keyless,
             busy(base.counts, counts, limits.slots()),
-            now - oldest.nanos < ConsumerSnapshot.LASTING.toNanos()
-                ? 0
-                : busy(oldest, counts, limits.slots()),
             Timing.of(late, "started-handled"),
             Timing.of(ever.since(samples.lately(now).latencies), "started-handled"),
             Timing.of(late, "arrived-started"),

@@ -433,14 +433,18 @@ final class ConsumerRules {
   /**
    * Messages have waited for handlers without a break, and handlers are what they wait for. Where
    * few permits are given, or what waits too long is given back, there are moments in which none
-   * waits: then it is the handlers that had no break.
+   * waits here: then it is the handlers that had no break, or hardly one while the broker has more.
    */
   private static boolean isPressed(ConsumerSnapshot s) {
-    if (s.state() != State.RUNNING || s.limits().pulls() || s.here().waiting() == 0) {
+    long waiting = s.here().waiting() + undelivered(s);
+    if (s.state() != State.RUNNING || s.limits().pulls() || waiting == 0) {
       return false;
     }
+    double enough = undelivered(s) >= s.limits().slots() ? ALL_BUSY : WITHOUT_A_BREAK;
     boolean noBreak =
-        s.recent().busyLasting() >= WITHOUT_A_BREAK && s.longestPause().compareTo(QUIET) < 0;
+        s.recent().busyShare() >= enough
+            && s.recent().length().compareTo(ConsumerSnapshot.LASTING) >= 0
+            && s.longestPause().compareTo(QUIET) < 0;
     return noBreak
         || (awake(s, s.since().queueEmpty(), ConsumerSnapshot.LASTING)
             && (s.recent().busyShare() >= ALL_BUSY

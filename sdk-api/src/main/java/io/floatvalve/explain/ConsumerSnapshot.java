@@ -129,7 +129,8 @@ public record ConsumerSnapshot(
   /**
    * What happened in the last seconds.
    *
-   * @param length how many they are
+   * @param length how many they are; {@link ConsumerSnapshot#LASTING} at least, but at the
+   *     beginning
    * @param arrived messages that arrived
    * @param taken messages taken from the client
    * @param settled messages that came to an end
@@ -141,8 +142,6 @@ public record ConsumerSnapshot(
    * @param broken messages that could not be read
    * @param keyless of those taken, without the key that their order depends on
    * @param busyShare the part of the time that handlers were at work, over all slots; 0 to 1
-   * @param busyLasting the same over at least {@link ConsumerSnapshot#LASTING}; 0 while less is
-   *     known
    * @param handling how long handlers held messages
    * @param handlingLately the same in half a second to one and a half
    * @param waited how long messages waited here for a handler
@@ -161,7 +160,6 @@ public record ConsumerSnapshot(
       long broken,
       long keyless,
       double busyShare,
-      double busyLasting,
       Timing handling,
       Timing handlingLately,
       Timing waited,

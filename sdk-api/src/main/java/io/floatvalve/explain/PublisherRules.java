@@ -42,7 +42,7 @@ final class PublisherRules {
     }
     if (found.isEmpty()
         && s.throttle().level() == Throttle.Level.SUSPECTED
-        && s.here().queued() > 0) {
+        && awake(s, s.since().unpressed(), PRESSED)) {
       throttledPublish(s, true).ifPresent(found::add); // messages wait, and nothing better is known
     }
     return found;

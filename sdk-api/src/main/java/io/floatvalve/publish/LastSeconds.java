@@ -12,7 +12,7 @@ import java.util.Iterator;
  */
 public final class LastSeconds<T> {
   private static final long SAMPLE_NANOS = 950_000_000L;
-  private static final long RECENT_NANOS = 1_900_000_000L;
+  private static final long RECENT_NANOS = 2_000_000_000L;
   private static final long LATELY_NANOS = 500_000_000L;
   private static final int SAMPLES = 4;
 
@@ -62,11 +62,6 @@ public final class LastSeconds<T> {
       found = backwards.next();
     }
     return found.counted();
-  }
-
-  /** Returns the oldest, some seconds old but at the beginning. */
-  public T oldest() {
-    return samples.getFirst().counted();
   }
 
   /** Returns whether that is so long ago that it is recent. */

@@ -43,7 +43,6 @@ final class ConsumerDraft {
   long broken;
   long keyless;
   double busyShare = 0.25;
-  double busyLasting = 0.25;
   Timing handling = timing(800, 10);
   Timing lately = Timing.NONE;
   Timing before = timing(10_000, 10);
@@ -88,7 +87,7 @@ final class ConsumerDraft {
     waiting = 4;
     outstanding = 0;
     queueEmpty = since;
-    busyShare = 0.99;
+    busyShare = 0.99 * Math.min(1, since.toNanos() / (double) length.toNanos());
     return this;
   }
 
@@ -128,7 +127,6 @@ final class ConsumerDraft {
             broken,
             keyless,
             busyShare,
-            busyLasting,
             handling,
             lately,
             timing(took, 1),
@@ -175,7 +173,6 @@ final class ConsumerDraft {
       case 0 -> d.idle(millis(random.nextInt(0, 100_000_000)));
       case 1 -> { // steady: handlers and the queue have some time left
         d.busyShare = random.nextDouble(0, 0.89);
-        d.busyLasting = random.nextDouble(0, 0.97);
         d.inHandlers = random.nextInt(0, d.slots + 1);
         d.queueEmpty = millis(random.nextInt(0, 1_900));
         d.waiting = random.nextInt(0, d.window);
@@ -186,7 +183,7 @@ final class ConsumerDraft {
         d.taken = d.settled;
       }
       case 2 -> { // a burst, for less than it takes to be a backlog
-        d.pressed(millis(random.nextInt(0, 1_900)));
+        d.pressed(millis(random.nextInt(0, 1_800)));
         d.waiting = random.nextInt(1, d.window);
         d.took = random.nextInt(1, 100_000);
         d.handling = timing(d.took, handling);

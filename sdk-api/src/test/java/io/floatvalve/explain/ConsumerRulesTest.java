@@ -230,20 +230,39 @@ final class ConsumerRulesTest {
             d -> {
               d.pressed(millis(200));
               d.handling = ConsumerDraft.timing(20, 400);
-              d.busyLasting = 0.99;
+              d.busyShare = 0.99;
             },
             "handler-slow"),
         row(
             "handlers without a break, and nothing waits",
             d -> {
-              d.busyLasting = 1;
               d.busyShare = 1;
+            }),
+        row(
+            "handlers with hardly a break, and the broker has more for each of them",
+            d -> {
+              d.busyShare = 0.9;
+              d.view = view().withBacklog(32, 16);
+            },
+            "handlers-all-busy"),
+        row(
+            "handlers with hardly a break, and the broker has little more",
+            d -> {
+              d.busyShare = 0.97;
+              d.view = view().withBacklog(31, 16);
+            }),
+        row(
+            "handlers without a break, of which too little is known",
+            d -> {
+              d.pressed(millis(1_900));
+              d.busyShare = 1;
+              d.length = millis(1_999);
             }),
         row(
             "handlers that stood still with the process",
             d -> {
               d.pressed(millis(200));
-              d.busyLasting = 1;
+              d.busyShare = 1;
               d.pause = S2;
             }),
         row(

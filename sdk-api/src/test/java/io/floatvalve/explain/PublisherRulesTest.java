@@ -200,6 +200,7 @@ final class PublisherRulesTest {
             "throttled, perhaps: messages wait, and nothing else is wrong",
             d -> {
               d.queued = 1;
+              d.unpressed = S2;
               d.throttle = new Throttle(Throttle.Level.SUSPECTED, "plateau at 10/s");
             },
             "throttled-publish"),
