@@ -154,7 +154,8 @@ class HostilePeerTest {
   void aFloodOfAnswersForNothing_isCounted_andHarmsNoOutcome() throws Exception {
     peer.script(Script.SILENCE);
     try (Messaging messaging = messaging()) {
-      Publisher publisher = messaging.publisher(toQueue());
+      Publisher publisher =
+          messaging.publisher(toQueue().withConfirmTimeout(Duration.ofMinutes(10)));
       var outcome = publisher.publish(Message.of(new byte[] {1}));
       var sent = peer.awaitPublishes(1, LIMIT).get(0);
       PeerChannel channel = peer.awaitPublisher(LIMIT);
