@@ -71,10 +71,6 @@ final class Lanes {
     return ready.poll();
   }
 
-  boolean hasReady() {
-    return !ready.isEmpty();
-  }
-
   /** Whether any lane is held. */
   boolean anyHeld() {
     return !lanes.isEmpty();

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class HandlerTimeTest {
   private static final int SLOTS = 16;
@@ -56,5 +58,50 @@ class HandlerTimeTest {
     }
 
     assertThat(last).isBetween(4.0 * MILLI, 8.0 * MILLI);
+  }
+
+  @Test
+  void longerTime_raisesByAQuarter_andAShorterOneLowersByAnEighth() {
+    assertThat(time.saw(8 * MILLI)).isEqualTo(8.0 * MILLI);
+    assertThat(time.saw(12 * MILLI)).isEqualTo(9.0 * MILLI);
+    assertThat(time.saw(5 * MILLI)).isEqualTo(8.5 * MILLI);
+  }
+
+  @Test
+  void lessThanASixteenth_lowersByHalf() {
+    time.saw(16 * MILLI);
+    assertThat(time.saw(MILLI)).isEqualTo(14.125 * MILLI);
+
+    assertThat(time.saw(0)).isEqualTo(7.0625 * MILLI);
+  }
+
+  @Test
+  void firstSample_isNoHang_howeverLong() {
+    assertThat(time.saw(5_000 * MILLI)).isEqualTo(5_000.0 * MILLI);
+  }
+
+  @Test
+  void hang_isASecondAndMoreThanSixteenTimesTheUsual() {
+    time.saw(MILLI);
+    assertThat(time.saw(1_000 * MILLI)).isEqualTo(1.0 * MILLI);
+    assertThat(time.saw(1_000 * MILLI - 1)).isGreaterThan(1.0 * MILLI);
+
+    HandlerTime slow = new HandlerTime(SLOTS);
+    slow.saw(62_500 * MICRO);
+    assertThat(slow.saw(1_000 * MILLI)).isEqualTo(296_875.0 * MICRO);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"31, false", "32, true"})
+  void hangs_areForgivenAgain_afterSixteenUsualOnesOfEachHandler(int usual, boolean forgiven) {
+    HandlerTime two = new HandlerTime(2);
+    two.saw(MILLI);
+    two.saw(5_000 * MILLI);
+    two.saw(5_000 * MILLI);
+    for (int i = 0; i < usual; i++) {
+      two.saw(MILLI);
+    }
+
+    assertThat(two.saw(5_000 * MILLI) == MILLI).isEqualTo(forgiven);
   }
 }

@@ -64,4 +64,17 @@ final class LanesTest {
     lanes.release(first);
     assertThat(lanes.pollReady()).isSameAs(after);
   }
+
+  @Test
+  void forgetting_leavesNobodyReady() {
+    Lanes lanes = new Lanes();
+    Taken first = Takens.of(1, "k", 1);
+    lanes.enter("k", first);
+    lanes.enter("k", Takens.of(2, "k", 1));
+    lanes.release(first);
+
+    lanes.forgetWaiting();
+
+    assertThat(lanes.pollReady()).isNull();
+  }
 }

@@ -223,6 +223,35 @@ final class ConsumerRulesEdgesTest {
     assertThat(names).isEqualTo(pressed ? List.of("handler-slow") : List.of());
   }
 
+  @ParameterizedTest
+  @CsvSource({"0.98, 999, true", "0.98, 1000, false", "0.979, 999, false"})
+  void pressed_isAlsoWhereHandlersHadNoBreak(double lasting, long pauseMillis, boolean pressed) {
+    List<String> names =
+        names(
+            d -> {
+              d.pressed(Duration.ZERO); // the queue was empty just now
+              d.busyLasting = lasting;
+              d.pause = millis(pauseMillis);
+              d.handling = timing(60, 300);
+            });
+
+    assertThat(names).isEqualTo(pressed ? List.of("handler-slow") : List.of());
+  }
+
+  @Test
+  void standingBy_takesTwo() {
+    Member own = new Member("c1", true, OptionalLong.of(9), OptionalLong.of(0), false);
+
+    assertThat(
+            names(
+                d -> {
+                  d.idle(S10);
+                  d.view =
+                      view().withSpread(Spread.ONE).withBacklog(5, 0).withConsumers(List.of(own));
+                }))
+        .containsExactly("held-by-broker");
+  }
+
   @Test
   void allBusy_isNineTenths_andSaysTheRate() {
     Finding.HandlersAllBusy busy =
@@ -353,9 +382,9 @@ final class ConsumerRulesEdgesTest {
               d.idle(S2);
               d.view =
                   view()
-                      .withBacklog(332, 332)
+                      .withBacklog(432, 432)
                       .withConsumers(
-                          List.of(sibling("few", 32), sibling("most", 200), sibling("some", 100)));
+                          List.of(sibling("few", 32), sibling("most", 200), sibling("same", 200)));
             });
     assertThat(starved.holder()).isEqualTo("most");
     assertThat(

@@ -83,6 +83,22 @@ final class AdaptivePermitsEdgesTest {
   }
 
   @Test
+  void growth_isJudgedByWhatComesAfterABrokerHasHeardOfIt() {
+    begin();
+    assertThat(empty(50 * MS, 4, TEN_FREE)).isEqualTo(10);
+    law.heardAfter(1);
+    assertThat(empty(150 * MS, 44, TEN_FREE)).isEqualTo(10); // in part due to the number before
+    assertThat(empty(250 * MS, 84, TEN_FREE)).isEqualTo(20);
+  }
+
+  @Test
+  void growth_isJudgedAtOnce_whereABrokerHearsAtOnce() {
+    begin();
+    assertThat(empty(50 * MS, 4, TEN_FREE)).isEqualTo(10);
+    assertThat(empty(150 * MS, 44, TEN_FREE)).isEqualTo(20);
+  }
+
+  @Test
   void surplus_isWhatWaits_beyondTheTimeAhead() {
     begin();
     assertThat(empty(50 * MS, 4, SHORT)).isEqualTo(64);

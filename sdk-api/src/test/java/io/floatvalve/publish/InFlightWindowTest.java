@@ -1,6 +1,7 @@
 package io.floatvalve.publish;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Map;
 import java.util.Random;
@@ -81,12 +82,59 @@ class InFlightWindowTest {
   }
 
   @Test
+  void emptiedWindow_isOldestWhereItIsNext() {
+    var window = new InFlightWindow<String>(2, 100);
+    for (int i = 1; i <= 10; i++) {
+      assertThat(window.settle(window.tryClaim("m" + i, 1))).isEqualTo("m" + i);
+      assertThat(window.oldest()).isEqualTo(i + 1);
+      assertThat(window.next()).isEqualTo(i + 1);
+    }
+  }
+
+  @Test
+  void distance_isKeptBelowTheSpan_alsoAfterALongTime() {
+    var window = new InFlightWindow<String>(100, 1_000);
+    assertThat(window.span()).isEqualTo(400);
+    for (int i = 0; i < 1_000; i++) {
+      window.settle(window.tryClaim("before", 1));
+    }
+
+    for (int i = 0; i < 100; i++) {
+      assertThat(window.tryClaim("m" + i, 1)).isEqualTo(1_001 + i);
+      assertThat(window.get(1_002 + i)).as("is not sent yet").isNull();
+    }
+    for (int i = 0; i < 100; i++) {
+      assertThat(window.settleOldest(1_100)).isEqualTo("m" + i);
+    }
+  }
+
+  @Test
+  void replaced_isAnotherInTheSamePlace_andOnlyOfWhatIsOpen() {
+    var window = new InFlightWindow<String>(100, 1_000);
+    for (int i = 1; i <= 64; i++) {
+      window.tryClaim("m" + i, 1);
+    }
+    window.settle(2);
+
+    window.replace(64, "other");
+
+    assertThat(window.settle(64)).isEqualTo("other");
+    assertThat(window.settle(63)).isEqualTo("m63");
+    assertThat(window.bytes()).isEqualTo(61);
+    assertThatThrownBy(() -> window.replace(2, "gone"))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> window.replace(65, "to come"))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
   void lowerLimit_keepsWhatIsOpen() {
     var window = new InFlightWindow<String>(8, 100);
     for (int i = 0; i < 8; i++) {
       window.tryClaim("m" + i, 1);
     }
     window.limit(2);
+    assertThat(window.limit()).isEqualTo(2);
 
     for (int i = 0; i < 6; i++) {
       window.settle(i + 1);

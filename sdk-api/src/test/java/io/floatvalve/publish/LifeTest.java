@@ -52,4 +52,14 @@ class LifeTest {
     assertThat(Life.RECOVERING.on(Event.UNBLOCKED)).isEqualTo(Life.RECOVERING);
     assertThat(Life.RECOVERING.on(Event.BLOCKED)).isEqualTo(Life.RECOVERING);
   }
+
+  @Test
+  void untilItCloses_itTakes() {
+    for (Life life : Life.values()) {
+      assertThat(life.takes()).as("%s", life).isEqualTo(!life.closing());
+    }
+    assertThat(Life.OPEN.takes()).isTrue();
+    assertThat(Life.RECOVERING.takes()).isTrue();
+    assertThat(Life.CLOSING.takes()).isFalse();
+  }
 }

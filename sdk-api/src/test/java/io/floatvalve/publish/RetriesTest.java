@@ -72,6 +72,17 @@ final class RetriesTest {
   }
 
   @Test
+  void ofTwoThatCameToTheSame_theLastIsTold() {
+    for (Verdict each : List.of(Verdict.NACKED, Verdict.UNKNOWN, Verdict.NOT_SENT)) {
+      Retries retries = new Retries();
+      retries.ended(end(each, 1));
+      PublishOutcome last = end(each, 2);
+
+      assertThat(retries.all(last)).isSameAs(last);
+    }
+  }
+
+  @Test
   void lateConfirm_standsWhateverTheLastAttemptCameTo() {
     Confirmed late = new Confirmed("receipt", 1, 7, 10, 1, false);
     for (Verdict last : Verdict.values()) {

@@ -118,6 +118,70 @@ class SendQueueTest {
     assertThat(takeAll(queue)).hasSize(1);
   }
 
+  @Test
+  void whatCameBack_isSearched_alsoBeforeTimeZero() {
+    SendQueue queue = new SendQueue(10, 100);
+    queue.addForLater(again(1, -5));
+    queue.queueDue(-5, false);
+    Pending back = queue.remove();
+    Pending old = message(1, -10);
+    queue.add(old);
+    queue.putBack(back);
+    List<Pending> tooLong = new ArrayList<>();
+
+    queue.removeQueuedUntil(-10, tooLong::add);
+
+    assertThat(tooLong).containsExactly(old);
+  }
+
+  @Test
+  void halfEmpty_isOfMessagesThatAreReady_andOfBytes() {
+    SendQueue queue = new SendQueue(4, 100);
+    queue.add(message(25, 0));
+    queue.addForLater(again(5, 9));
+    queue.addForLater(again(5, 9));
+    queue.add(message(15, 0));
+    assertThat(queue.isHalfEmpty()).isTrue();
+
+    queue.add(message(0, 0));
+    assertThat(queue.isHalfEmpty()).as("three of four").isFalse();
+    queue.remove();
+    assertThat(queue.isHalfEmpty()).isTrue();
+    queue.add(message(26, 0));
+    queue.remove();
+    assertThat(queue.bytes()).isEqualTo(36);
+    assertThat(queue.isHalfEmpty()).isTrue();
+    queue.addForLater(again(15, 9));
+    assertThat(queue.isHalfEmpty()).as("51 of 100 bytes").isFalse();
+  }
+
+  @Test
+  void age_isOfTheFirst_orOfAnyForLater() {
+    SendQueue queue = new SendQueue(10, 100);
+    assertThat(queue.ageAt(100)).isZero();
+
+    queue.add(message(1, 30));
+    queue.add(message(1, 20));
+    assertThat(queue.ageAt(100)).isEqualTo(70);
+    queue.addForLater(again(1, 200));
+    assertThat(queue.ageAt(100)).as("it was due at 0").isEqualTo(100);
+  }
+
+  @Test
+  void whatIsForLater_isTakenOutInItsOrder_withItsBytes() {
+    SendQueue queue = new SendQueue(10, 100);
+    Pending one = again(3, 5);
+    Pending two = again(4, 1);
+    queue.addForLater(one);
+    queue.addForLater(two);
+
+    assertThat(queue.removeLater()).isSameAs(one);
+    assertThat(queue.bytes()).isEqualTo(4);
+    assertThat(queue.removeLater()).isSameAs(two);
+    assertThat(queue.removeLater()).isNull();
+    assertThat(queue.bytes()).isZero();
+  }
+
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4})
   void anySteps_keepOrderAndCounts(long seed) {

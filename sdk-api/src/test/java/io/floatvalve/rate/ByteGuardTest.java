@@ -65,6 +65,16 @@ final class ByteGuardTest {
   }
 
   @Test
+  void time_passesWithEachQuestion_andEachEntry() {
+    ByteGuard guard = new ByteGuard(10, SECOND);
+    guard.enter(4, 0);
+    guard.enter(6, 500 * MS);
+    assertThat(guard.sum(101 * BUCKET)).isEqualTo(6);
+
+    assertThat(guard.nanosUntil(10, 2 * SECOND)).isZero();
+  }
+
+  @Test
   void lowerLimit_countsWhatHasPassed() {
     ByteGuard guard = new ByteGuard(10, SECOND);
     guard.enter(4, 0);

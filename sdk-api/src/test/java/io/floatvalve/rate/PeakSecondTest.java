@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PeakSecondTest {
@@ -171,5 +172,55 @@ class PeakSecondTest {
     long allocated = threads.getCurrentThreadAllocatedBytes() - before;
 
     assertThat(allocated).isLessThan(20_000); // below a byte each: none, but for the question
+  }
+
+  @ParameterizedTest
+  @CsvSource({"79, 0, 0", "80, 1, 0", "100, 1, 0", "101, 1, 1"})
+  void busy_isFourFifthsOfTheQuota_andOverIsMore(long amount, long busy, long over) {
+    PeakSecond fresh = new PeakSecond(0);
+    fresh.quota(100);
+    fresh.add(0, amount);
+
+    assertThat(fresh.reading(0).secondsBusy()).isEqualTo(busy);
+    assertThat(fresh.reading(0).secondsOver()).isEqualTo(over);
+    // a sliding second reaches into two of those that are counted
+    assertThat(fresh.reading(10 * SECOND).secondsBusy()).isEqualTo(2 * busy);
+    assertThat(fresh.reading(10 * SECOND).secondsOver()).isEqualTo(2 * over);
+  }
+
+  @Test
+  void whatALongSilenceEnds_isCounted() {
+    PeakSecond fresh = new PeakSecond(0);
+    fresh.quota(100);
+    fresh.add(0, 101);
+
+    assertThat(fresh.reading(600 * SECOND).highest()).isEqualTo(101);
+    assertThat(fresh.reading(600 * SECOND).secondsOver()).isEqualTo(1);
+  }
+
+  @Test
+  void average_isOfTheTimeSinceTheBeginning_thenOfTheLastMinute() {
+    PeakSecond fresh = new PeakSecond(0);
+    assertThat(fresh.reading(0).peakToAverage()).isZero();
+    for (int second = 0; second <= 2; second++) {
+      fresh.add(second * SECOND, 100);
+    }
+    assertThat(fresh.reading(2_495 * SECOND / 1_000).average()).isEqualTo(300 / 2.5);
+    for (int second = 3; second <= 100; second++) {
+      fresh.add(second * SECOND, 100);
+    }
+
+    PeakSecond.Reading reading = fresh.reading(100_495 * SECOND / 1_000);
+    assertThat(reading.average()).isEqualTo(6_000 / 59.5);
+    assertThat(reading.peakToAverage()).isEqualTo(reading.peak() / (6_000 / 59.5));
+  }
+
+  @Test
+  void lastSecond_passes() {
+    PeakSecond fresh = new PeakSecond(0);
+    fresh.add(0, 7);
+
+    assertThat(fresh.lastSecond(SECOND)).isEqualTo(7);
+    assertThat(fresh.lastSecond(SECOND + SECOND / 100)).isZero();
   }
 }

@@ -47,6 +47,31 @@ class ReductionTest {
   }
 
   @Test
+  void cut_withoutALimit_takesThreeTenths_ofWhatIsLeft() {
+    double none = Double.POSITIVE_INFINITY;
+    reduction.next(0, seen(Verdict.LIKELY, 600), none);
+    assertThat(reduction.part()).isCloseTo(0.7, within(1e-9));
+
+    reduction.next(7 * SECOND, seen(Verdict.LIKELY, 0), none);
+    assertThat(reduction.part()).isCloseTo(0.49, within(1e-9));
+  }
+
+  @Test
+  void times_countFromWhatHappened_whateverTheClockBeganWith() {
+    long start = 100 * SECOND;
+    reduction.next(start, seen(Verdict.LIKELY, 600), 1_000);
+    assertThat(reduction.next(start + 7 * SECOND - 1, seen(Verdict.LIKELY, 1), 1_000)).isFalse();
+
+    long calm = start + 8 * SECOND;
+    assertThat(reduction.next(calm, seen(Verdict.NONE, 0), 1_000)).isFalse();
+    assertThat(reduction.next(calm + 3 * SECOND, seen(Verdict.NONE, 0), 1_000)).isFalse();
+    assertThat(reduction.next(calm + 5 * SECOND, seen(Verdict.NONE, 0), 1_000)).isTrue();
+    assertThat(reduction.next(calm + 6 * SECOND - 1, seen(Verdict.NONE, 0), 1_000)).isFalse();
+    assertThat(reduction.next(calm + 6 * SECOND, seen(Verdict.NONE, 0), 1_000)).isTrue();
+    assertThat(reduction.part()).isCloseTo(0.58, within(1e-9));
+  }
+
+  @Test
   void suspicion_neitherCutsNorRaises() {
     reduction.next(0, seen(Verdict.LIKELY, 600), 1_000);
     double cut = reduction.part();

@@ -168,6 +168,20 @@ final class AdminHttpTest {
   }
 
   @Test
+  void redirect_toAnotherScheme_isNotFollowed() {
+    server.createContext(
+        "/plain",
+        exchange -> {
+          exchange.getResponseHeaders().set("Location", base().replace("http:", "https:") + "/x");
+          exchange.sendResponseHeaders(307, -1);
+          exchange.close();
+        });
+
+    assertThatThrownBy(() -> got(http(LONG, true), "/plain"))
+        .hasMessageContaining("/plain: it was sent on to https://127.0.0.1, which was not named");
+  }
+
+  @Test
   void redirect_inACircle_ends() {
     answer("/circle", 307, "");
     server.createContext(

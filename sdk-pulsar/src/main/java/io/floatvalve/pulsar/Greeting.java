@@ -6,6 +6,9 @@ import io.floatvalve.spi.TlsFailure;
 import io.floatvalve.spi.TlsProbe;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -21,6 +24,7 @@ import java.security.spec.InvalidKeySpecException;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -45,6 +49,14 @@ final class Greeting {
   private static final Duration PROBE_MOST = Duration.ofSeconds(2);
   private static final int PLAIN_PORT = 6650;
   private static final int TLS_PORT = 6651;
+
+  /*
+   * Frames of https://pulsar.apache.org/docs/developing-binary-protocol: the size of all that
+   * follows, that of the command, and BaseCommand with its type and an empty body.
+   */
+  private static final byte[] PING = {0, 0, 0, 9, 0, 0, 0, 5, 8, 18, (byte) 0x92, 1, 0};
+  private static final byte[] PONG = {0, 0, 0, 9, 0, 0, 0, 5, 8, 19, (byte) 0x9A, 1, 0};
+
   private static final String END_OF_NAME = "-----";
   private static final List<String> KEY_TYPES = List.of("RSA", "EC", "Ed25519");
 
@@ -53,6 +65,22 @@ final class Greeting {
 
   Greeting(PulsarBroker.Settings settings) {
     this.settings = settings;
+  }
+
+  /**
+   * Refuses a token's file that gives none. The client takes that for a connection that failed, and
+   * says neither file nor reason.
+   */
+  void checkToken() {
+    TokenFile file = settings.tokenFile();
+    if (done || file == null) {
+      return;
+    }
+    try {
+      String unused = file.get();
+    } catch (IllegalStateException | UncheckedIOException e) {
+      throw new MessagingException(Kind.INVALID, String.valueOf(e.getMessage()), e.getCause());
+    }
   }
 
   /** Waits for what is being opened, until the deadline or until it is known that it never will. */
@@ -75,19 +103,12 @@ final class Greeting {
   }
 
   private void probe(CompletableFuture<?> opening) {
-    try {
-      if (!settings.isTls()) {
-        opening.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS); // a plain port says what is wrong
-        return;
-      }
-    } catch (TimeoutException e) {
-      // go on
-    } catch (ExecutionException | InterruptedException e) {
-      return;
+    if (!settings.isTls() && !isLate(opening)) {
+      return; // a plain port says what is wrong
     }
     List<String> refusals = new ArrayList<>();
     for (URI each : settings.addresses()) {
-      String refusal = settings.isTls() ? refusal(each) : spoken(each);
+      String refusal = settings.isTls() ? refusal(each, opening) : spoken(each);
       if (refusal == null) {
         return; // one may do
       }
@@ -114,7 +135,7 @@ final class Greeting {
         : null;
   }
 
-  private @Nullable String refusal(URI address) {
+  private @Nullable String refusal(URI address, CompletableFuture<?> opening) {
     SSLContext context;
     try {
       context = context();
@@ -127,8 +148,39 @@ final class Greeting {
     if (context == null) {
       return null;
     }
-    return TlsProbe.refusal(
-        context, address.getHost(), port(address), settings.hostNameVerification(), most());
+    String refusal =
+        TlsProbe.refusal(
+            context, address.getHost(), port(address), settings.hostNameVerification(), most());
+    return refusal == null && isLate(opening) && isPlain(address)
+        ? "no TLS is spoken at this port, use pulsar://"
+        : refusal;
+  }
+
+  private static boolean isLate(CompletableFuture<?> opening) {
+    try {
+      opening.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
+      return false;
+    } catch (TimeoutException e) {
+      return true;
+    } catch (ExecutionException | InterruptedException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Whether a broker answers without TLS. It ends a handshake without a word; but any broker
+   * answers a ping, before it knows who asks.
+   */
+  private boolean isPlain(URI address) {
+    int millis = (int) Math.max(1, most().toMillis());
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(address.getHost(), port(address)), millis);
+      socket.setSoTimeout(millis);
+      socket.getOutputStream().write(PING);
+      return Arrays.equals(socket.getInputStream().readNBytes(PONG.length), PONG);
+    } catch (IOException e) {
+      return false;
+    }
   }
 
   /** Trusts and shows what the client does; null where the key is of a kind that we cannot read. */

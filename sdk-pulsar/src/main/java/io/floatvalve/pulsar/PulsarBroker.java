@@ -137,6 +137,7 @@ public final class PulsarBroker implements Broker {
   public PublishLink openPublish(PublishRequest request, PublishLink.Listener listener) {
     long deadline = System.nanoTime() + request.timeout().toNanos();
     try {
+      greeting.checkToken();
       PublishSettings publish = nativeSettings(request);
       if (request.address().kind() != Address.Kind.TOPIC) {
         throw new MessagingException(Kind.INVALID, "messages go to topics only", null);
@@ -182,6 +183,7 @@ public final class PulsarBroker implements Broker {
     long deadline = System.nanoTime() + request.timeout().toNanos();
     PulsarLink link = null;
     try {
+      greeting.checkToken();
       ConsumeSettings consume = nativeSettings(request);
       Subscription subscription = Subscription.of(consumer(), ticker, request, consume, bridged);
       List<String> topics = greeting.await(subscription.topics(true, true), deadline);
@@ -348,6 +350,7 @@ public final class PulsarBroker implements Broker {
     private final boolean hostNameVerification;
     private final @Nullable ClientKey clientCertificate;
     private final @Nullable Authentication authentication;
+    private final @Nullable TokenFile tokenFile; // that this authentication reads
     private final Duration connectTimeout;
     private final Duration operationTimeout;
     private final Duration keepAlive;
@@ -361,6 +364,7 @@ public final class PulsarBroker implements Broker {
       hostNameVerification = v.hostNameVerification;
       clientCertificate = v.clientCertificate;
       authentication = v.authentication;
+      tokenFile = v.tokenFile;
       connectTimeout =
           within("connectTimeout", v.connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
       operationTimeout =
@@ -557,6 +561,10 @@ public final class PulsarBroker implements Broker {
       return authentication;
     }
 
+    @Nullable TokenFile tokenFile() {
+      return tokenFile;
+    }
+
     Duration connectTimeout() {
       return connectTimeout;
     }
@@ -597,11 +605,15 @@ public final class PulsarBroker implements Broker {
      * It is read again for each connection, and whenever the broker says that a token has expired,
      * so that it can be replaced while we run. White space around the token means nothing.
      *
-     * @param file of at most 1 MiB. Where it cannot be read or is empty, that attempt to connect
-     *     fails
+     * @param file of at most 1 MiB. Where it cannot be read or is empty, the first opening is
+     *     refused and says so; later, that attempt to connect fails
      */
     public Settings withTokenFile(Path file) {
-      return withToken(new TokenFile(Objects.requireNonNull(file, "file")));
+      TokenFile token = new TokenFile(Objects.requireNonNull(file, "file"));
+      Connection v = values();
+      v.authentication = AuthenticationFactory.token(token);
+      v.tokenFile = token;
+      return new Settings(v);
     }
 
     /**
@@ -612,6 +624,7 @@ public final class PulsarBroker implements Broker {
     public Settings withAuthentication(@Nullable Authentication authentication) {
       Connection v = values();
       v.authentication = authentication;
+      v.tokenFile = null;
       return new Settings(v);
     }
 
@@ -671,6 +684,7 @@ public final class PulsarBroker implements Broker {
       v.hostNameVerification = hostNameVerification;
       v.clientCertificate = clientCertificate;
       v.authentication = authentication;
+      v.tokenFile = tokenFile;
       v.connectTimeout = connectTimeout;
       v.operationTimeout = operationTimeout;
       v.keepAlive = keepAlive;
@@ -696,6 +710,7 @@ public final class PulsarBroker implements Broker {
       private boolean hostNameVerification = true;
       private @Nullable ClientKey clientCertificate;
       private @Nullable Authentication authentication;
+      private @Nullable TokenFile tokenFile;
       private Duration connectTimeout = Duration.ofSeconds(5);
       private Duration operationTimeout = Duration.ofSeconds(10);
       private Duration keepAlive = Duration.ofSeconds(30);

@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.function.Supplier;
 
@@ -26,7 +28,15 @@ record TokenFile(Path file) implements Supplier<String> {
       }
       return token;
     } catch (IOException e) {
-      throw new UncheckedIOException("the token's file " + file + " cannot be read", e);
+      throw new UncheckedIOException(
+          "the token's file " + file + " cannot be read: " + reason(e), e);
     }
+  }
+
+  private static String reason(IOException e) {
+    if (e instanceof NoSuchFileException) {
+      return "there is none";
+    }
+    return e instanceof AccessDeniedException ? "access is denied" : Failures.words(e);
   }
 }

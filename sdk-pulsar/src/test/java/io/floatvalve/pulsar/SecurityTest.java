@@ -219,12 +219,11 @@ final class SecurityTest {
   }
 
   @Test
-  void tlsToAPlainPort_isUnreachable() throws Exception {
+  void tlsToAPlainPort_isInvalid() throws Exception {
     Settings settings =
         root("pulsar+ssl://localhost:" + node.port()).withTrustedCertificates(trusted);
 
-    // the broker ends the connection without a word, as one that is going away does
-    assertThat(refusal(settings).kind()).isEqualTo(Kind.UNREACHABLE);
+    assertThat(invalid(settings)).hasMessageContaining("no TLS is spoken at this port");
   }
 
   @Test

@@ -104,8 +104,10 @@ class HostilePeerTest {
     }
   }
 
-  @Test
-  void aReturnWithABodyWithoutEnd_endsTheConnection_andPublishingGoesOn() throws Exception {
+  @ParameterizedTest
+  @ValueSource(longs = {Long.MAX_VALUE, MOST_BYTES + 1})
+  void aReturnWithABodyWithoutEnd_endsTheConnection_andPublishingGoesOn(long announced)
+      throws Exception {
     peer.script(Script.SILENCE);
     try (Messaging messaging = messaging()) {
       Publisher publisher = messaging.publisher(toQueue());
@@ -115,7 +117,7 @@ class HostilePeerTest {
       peer.script(Script.CONFIRM);
 
       channel.raw(frame(1, channel.number(), 15, returned()));
-      channel.raw(frame(2, channel.number(), 14, header(Long.MAX_VALUE)));
+      channel.raw(frame(2, channel.number(), 14, header(announced)));
       byte[] fragment = frame(3, channel.number(), 100_000, new byte[100_000]);
       try {
         for (int i = 0; i < 10_000; i++) { // 1 GB, were it taken
@@ -152,7 +154,8 @@ class HostilePeerTest {
   void aFloodOfAnswersForNothing_isCounted_andHarmsNoOutcome() throws Exception {
     peer.script(Script.SILENCE);
     try (Messaging messaging = messaging()) {
-      Publisher publisher = messaging.publisher(toQueue());
+      Publisher publisher =
+          messaging.publisher(toQueue().withConfirmTimeout(Duration.ofMinutes(10)));
       var outcome = publisher.publish(Message.of(new byte[] {1}));
       var sent = peer.awaitPublishes(1, LIMIT).get(0);
       PeerChannel channel = peer.awaitPublisher(LIMIT);

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -106,6 +107,21 @@ final class RandomHeadersTest {
 
       assertThatCode(() -> PropertyMap.toMessage(properties, BODY)).doesNotThrowAnyException();
     }
+  }
+
+  @Test
+  void headersNestedTooDeep_areCutOff_andTheOthersStay() {
+    Object deep = 7;
+    for (int depth = 0; depth < 1_000; depth++) {
+      deep = depth % 2 == 0 ? List.of(deep) : Map.of("a", deep);
+    }
+    BasicProperties properties =
+        new BasicProperties.Builder().headers(Map.of("deep", deep, "flat", 1)).build();
+
+    Message message = PropertyMap.toMessage(properties, BODY);
+
+    assertThat(message.headers()).containsEntry("flat", 1);
+    assertThat(message.headers().toString()).doesNotContain("7");
   }
 
   /** Returns what a peer reads of what the client writes. */

@@ -36,7 +36,7 @@ final class DependenciesTest {
           "MPL-2.0");
 
   @ParameterizedTest
-  @ValueSource(strings = {"sdk-api", "sdk-rabbit"})
+  @ValueSource(strings = {"sdk-api", "sdk-rabbit", "sdk-pulsar"})
   void thePage_namesWhatAModuleBringsAlong_withItsLicences(String module) throws IOException {
     List<String> rows = new ArrayList<>();
     for (JsonNode each : components(module)) {
@@ -58,7 +58,7 @@ final class DependenciesTest {
 
   /** Of several licences one may be chosen: one that fits is enough. */
   @ParameterizedTest
-  @ValueSource(strings = {"sdk-api", "sdk-rabbit"})
+  @ValueSource(strings = {"sdk-api", "sdk-rabbit", "sdk-pulsar"})
   void licences_fitToOurs(String module) throws IOException {
     for (JsonNode each : components(module)) {
       assertThat(licences(each)).as(each.path("name").asText()).containsAnyElementsOf(FIT);
