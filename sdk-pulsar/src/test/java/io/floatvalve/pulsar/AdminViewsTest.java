@@ -17,7 +17,6 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.Producer;
-import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.SubscriptionType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,9 +36,8 @@ final class AdminViewsTest {
     } else {
       node.rest().createPartitionedTopic(topic, partitions);
     }
-    try (PulsarClient client = PulsarClient.builder().serviceUrl(node.serviceUrl()).build();
-        Consumer<byte[]> consumer =
-            client
+    try (Consumer<byte[]> consumer =
+            LinkRig.plain(node)
                 .newConsumer()
                 .topic(topic)
                 .subscriptionName("viewers")
@@ -47,7 +45,7 @@ final class AdminViewsTest {
                 .subscriptionType(SubscriptionType.Shared)
                 .subscribe();
         Producer<byte[]> producer =
-            client.newProducer().topic(topic).enableBatching(false).create()) {
+            LinkRig.plain(node).newProducer().topic(topic).enableBatching(false).create()) {
       for (int i = 0; i < 10; i++) {
         producer.send(new byte[10]);
       }
@@ -97,15 +95,14 @@ final class AdminViewsTest {
     List<Address> place = List.of(Address.topic(topic));
     boolean heard = false;
     int paused = 0;
-    try (PulsarClient client = PulsarClient.builder().serviceUrl(node.serviceUrl()).build();
-        Producer<byte[]> producer =
-            client
-                .newProducer()
-                .topic(topic)
-                .enableBatching(false)
-                .maxPendingMessages(5_000)
-                .blockIfQueueFull(true)
-                .create()) {
+    try (Producer<byte[]> producer =
+        LinkRig.plain(node)
+            .newProducer()
+            .topic(topic)
+            .enableBatching(false)
+            .maxPendingMessages(5_000)
+            .blockIfQueueFull(true)
+            .create()) {
       long end = System.nanoTime() + LONG.toNanos();
       while (paused < 3 && System.nanoTime() < end) { // the client waits where it has too many
         for (int i = 0; i < 5_000; i++) {

@@ -17,7 +17,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import org.apache.pulsar.client.api.Producer;
-import org.apache.pulsar.client.api.PulsarClient;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -30,9 +29,8 @@ final class ConsumeFaultsTest {
     try (PulsarNode node = PulsarNode.start()) {
       String topic = topic("killed");
       int all = 2_000;
-      try (PulsarClient plain = PulsarClient.builder().serviceUrl(node.serviceUrl()).build();
-          Producer<byte[]> producer =
-              plain.newProducer().topic(topic).maxPendingMessages(all).create()) {
+      try (Producer<byte[]> producer =
+          LinkRig.plain(node).newProducer().topic(topic).maxPendingMessages(all).create()) {
         for (int i = 0; i < all; i++) {
           producer.sendAsync(Integer.toString(i).getBytes(UTF_8));
         }
@@ -40,7 +38,7 @@ final class ConsumeFaultsTest {
       }
       Map<String, Integer> handled = new ConcurrentHashMap<>();
       Semaphore go = new Semaphore(all / 4);
-      try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+      try (Messaging messaging = LinkRig.messaging(node);
           Consumer consumer =
               messaging.consumer(
                   ConsumerSettings.from(Address.topic(topic))

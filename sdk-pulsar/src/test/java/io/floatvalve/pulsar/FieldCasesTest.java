@@ -40,7 +40,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.apache.pulsar.client.api.Producer;
-import org.apache.pulsar.client.api.PulsarClient;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -66,13 +65,8 @@ final class FieldCasesTest {
   /** Sends in batches of this size; 1 is without batches. */
   private static void send(PulsarNode node, String topic, int from, int to, int size)
       throws Exception {
-    send(LinkRig.plain(node), topic, from, to, size);
-  }
-
-  private static void send(PulsarClient plain, String topic, int from, int to, int size)
-      throws Exception {
     try (Producer<byte[]> producer =
-        plain
+        LinkRig.plain(node)
             .newProducer()
             .topic(topic)
             .enableBatching(size > 1)
@@ -95,7 +89,7 @@ final class FieldCasesTest {
   void pc01_paused_handlesNothingOfWhatWasGranted(PulsarNode node) throws Exception {
     String topic = topic("pc01");
     Queue<Integer> handled = new ConcurrentLinkedQueue<>();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer consumer = messaging.consumer(from(topic).withPermits(PermitPolicy.fixed(100)))) {
       consumer.handle(
           delivery -> {
@@ -121,7 +115,7 @@ final class FieldCasesTest {
     Queue<Integer> handled = new ConcurrentLinkedQueue<>();
     PulsarTap tap = new PulsarTap();
     try (FaultProxy proxy = node.openProxy().tap(tap);
-        Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)));
+        Messaging messaging = LinkRig.messaging(LinkRig.through(proxy));
         Consumer consumer = messaging.consumer(from(topic).withPermits(PermitPolicy.fixed(10)))) {
       consumer.handle(
           delivery -> {
@@ -159,13 +153,11 @@ final class FieldCasesTest {
     try (PulsarNode node =
         PulsarNode.start(List.of("exposingBrokerEntryMetadataToClientEnabled=false"))) {
       String topic = topic("pc05");
-      try (PulsarClient plain = PulsarClient.builder().serviceUrl(node.serviceUrl()).build()) {
-        send(plain, topic, 0, 3000, 100);
-      }
+      send(node, topic, 0, 3000, 100);
       Map<Integer, Integer> handled = new ConcurrentHashMap<>();
       BatchCorrupter corrupter = new BatchCorrupter();
       try (FaultProxy proxy = node.openProxy().tap(corrupter);
-          Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)));
+          Messaging messaging = LinkRig.messaging(LinkRig.through(proxy));
           Consumer consumer =
               messaging.consumer(from(topic).withPermits(PermitPolicy.fixed(300)))) {
         consumer.handle(
@@ -196,7 +188,7 @@ final class FieldCasesTest {
     CountDownLatch go = new CountDownLatch(1);
     send(node, topic, 0, 100, 100);
     ConsumerSettings settings = from(topic).withPermits(PermitPolicy.fixed(1)).withWorkers(1);
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer slow = messaging.consumer(settings)) {
       slow.handle(
           delivery -> {
@@ -237,7 +229,7 @@ final class FieldCasesTest {
     send(node, topic, 0, 800);
     AtomicInteger byOther = new AtomicInteger();
     CountDownLatch stuck = new CountDownLatch(1);
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer busy = messaging.consumer(from(topic).withWorkers(1))) {
       busy.handle(
           delivery -> {
@@ -264,7 +256,7 @@ final class FieldCasesTest {
     String topic = topic("pc08");
     AtomicInteger handled = new AtomicInteger();
     assertThatThrownBy(() -> PermitPolicy.fixed(0)).isInstanceOf(IllegalArgumentException.class);
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer consumer = messaging.consumer(from(topic).withPermits(PermitPolicy.fixed(1)))) {
       consumer.handle(
           delivery -> {
@@ -287,7 +279,7 @@ final class FieldCasesTest {
     send(node, topic, 0, 500);
     AtomicInteger handled = new AtomicInteger();
     AtomicBoolean blocked = new AtomicBoolean();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer consumer =
             messaging.consumer(
                 from(topic)
@@ -317,7 +309,7 @@ final class FieldCasesTest {
       assertThat(blocked).isFalse();
     }
     send(node, topic, 500, 1000); // and what is said of those who keep to no limit
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         PullConsumer consumer =
             messaging.pullConsumer(
                 from(topic)
@@ -362,7 +354,7 @@ final class FieldCasesTest {
     CountDownLatch go = new CountDownLatch(1);
     ConsumerSettings settings = from(topic).withOrdering(Ordering.BY_KEY).withWorkers(20);
     sendKeyed(node, topic, "k", 0, 200);
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer holder = messaging.consumer(settings.withPermits(PermitPolicy.fixed(200)))) {
       holder.handle(
           delivery -> {
@@ -427,7 +419,7 @@ final class FieldCasesTest {
       String topic = topic("pc14");
       send(node, topic, 0, 3);
       AtomicInteger runs = new AtomicInteger();
-      try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+      try (Messaging messaging = LinkRig.messaging(node);
           Consumer consumer =
               messaging.consumer(
                   from(topic)
@@ -454,7 +446,7 @@ final class FieldCasesTest {
   void pc16_slashInTheSubscription_stillHasDeadLetters(PulsarNode node) throws Exception {
     String topic = topic("pc16");
     send(node, topic, 42, 43);
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer consumer =
             messaging.consumer(from(topic).withGroup("team/a").withMaxAttempts(1))) {
       consumer.handle(
@@ -482,7 +474,7 @@ final class FieldCasesTest {
     String topic = topic("pc20");
     send(node, topic, 0, 50);
     AtomicInteger handled = new AtomicInteger();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Consumer consumer =
           messaging.consumer(
               from(topic)
@@ -526,7 +518,7 @@ final class FieldCasesTest {
       proxy.refuse();
       proxy.cut(FaultProxy.Cut.RESET);
 
-      try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+      try (Messaging messaging = LinkRig.messaging(node);
           Consumer next = messaging.consumer(from(topic))) {
         next.handle(
             delivery -> {
@@ -551,7 +543,7 @@ final class FieldCasesTest {
 
     @Override
     public void close() {
-      broker.close(Duration.ofMillis(100));
+      broker.close(LinkRig.SOON);
     }
   }
 
@@ -560,7 +552,7 @@ final class FieldCasesTest {
     String topic = topic("pc22");
     send(node, topic, 0, 5, 5);
     Queue<Integer> handled = new ConcurrentLinkedQueue<>();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer consumer = messaging.consumer(from(topic))) {
       consumer.handle(
           delivery -> {
@@ -583,9 +575,7 @@ final class FieldCasesTest {
       try (FaultProxy proxy = node.openProxy()) {
         PulsarBroker broker = PulsarBroker.connect(LinkRig.through(proxy));
         String topic = topic("pc22");
-        try (PulsarClient plain = PulsarClient.builder().serviceUrl(node.serviceUrl()).build()) {
-          send(plain, topic, 0, 5, 5);
-        }
+        send(node, topic, 0, 5, 5);
         LinkRig.Heard heard = new LinkRig.Heard();
         ReceiveLink link =
             broker.openReceive(LinkRig.request(topic, Ordering.NONE, LinkRig.earliest()), heard);
@@ -607,7 +597,7 @@ final class FieldCasesTest {
         assertThat(link.poll()).isNull();
         assertThat(link.observe().partlyAcked()).isZero();
         link.close(PATIENCE);
-        broker.close(PATIENCE);
+        broker.close(LinkRig.SOON);
       }
     }
   }
@@ -632,7 +622,7 @@ final class FieldCasesTest {
     send(node, topic, 0, 20_000, 100);
     AtomicInteger handled = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Consumer consumer = messaging.consumer(from(topic))) {
       int first = consumer.status().permits();
       consumer.handle(

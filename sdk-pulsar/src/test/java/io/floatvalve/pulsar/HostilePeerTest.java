@@ -64,7 +64,7 @@ final class HostilePeerTest {
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(OPENING.plus(GRACE));
         return e;
       } finally {
-        broker.close(Duration.ofSeconds(5));
+        broker.close(LinkRig.SOON);
       }
     }
   }

@@ -2,9 +2,14 @@ package io.floatvalve.pulsar;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.floatvalve.Messaging;
+import io.floatvalve.event.Event;
 import io.floatvalve.model.Address;
+import io.floatvalve.model.MessagingException;
 import io.floatvalve.model.Ordering;
+import io.floatvalve.spi.Broker;
 import io.floatvalve.spi.Broker.ReceiveRequest;
+import io.floatvalve.spi.PublishLink;
 import io.floatvalve.spi.ReceiveLink;
 import io.floatvalve.testkit.FaultProxy;
 import io.floatvalve.testkit.PulsarNode;
@@ -21,6 +26,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClient;
@@ -30,6 +36,12 @@ import org.jspecify.annotations.Nullable;
 /** A link to a broker through a proxy with a tap, and a plain producer beside it. */
 final class LinkRig implements AutoCloseable {
   static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /**
+   * For a client to close its connections; its threads end two seconds later, which nobody needs.
+   */
+  static final Duration SOON = Duration.ofMillis(100);
+
   private static final AtomicLong NAMES = new AtomicLong(System.currentTimeMillis());
 
   final PulsarTap tap = new PulsarTap();
@@ -64,6 +76,45 @@ final class LinkRig implements AutoCloseable {
   static PulsarBroker.Settings through(FaultProxy proxy) {
     return PulsarBroker.Settings.at("pulsar://" + proxy.host() + ":" + proxy.port())
         .withListenerName(PulsarNode.PROXY_LISTENER);
+  }
+
+  static Messaging messaging(PulsarNode node) {
+    return messaging(PulsarBroker.Settings.at(node.serviceUrl()));
+  }
+
+  static Messaging messaging(PulsarBroker.Settings settings) {
+    return messaging(settings, event -> {});
+  }
+
+  /**
+   * Returns a messaging as users have it, but for the end: it closes its connections {@link #SOON}.
+   */
+  static Messaging messaging(PulsarBroker.Settings settings, Consumer<Event> listener) {
+    return Messaging.over(new ClosedSoon(PulsarBroker.connect(settings)), listener);
+  }
+
+  private record ClosedSoon(Broker broker) implements Broker {
+    @Override
+    public String describe() {
+      return broker.describe();
+    }
+
+    @Override
+    public PublishLink openPublish(PublishRequest request, PublishLink.Listener listener)
+        throws MessagingException {
+      return broker.openPublish(request, listener);
+    }
+
+    @Override
+    public ReceiveLink openReceive(ReceiveRequest request, ReceiveLink.Listener listener)
+        throws MessagingException {
+      return broker.openReceive(request, listener);
+    }
+
+    @Override
+    public void close(Duration timeout) {
+      broker.close(SOON);
+    }
   }
 
   /** Returns a topic name that no other test has. */
@@ -177,7 +228,7 @@ final class LinkRig implements AutoCloseable {
       for (ReceiveLink link : links) {
         link.close(Duration.ofSeconds(5));
       }
-      broker.close(Duration.ofSeconds(5));
+      broker.close(SOON);
     } finally {
       proxy.close();
     }

@@ -92,7 +92,7 @@ final class OpeningTest {
       assertThat(refused(broker, request(topic, "s", Ordering.NONE, "what", PATIENCE)).kind())
           .isEqualTo(Kind.INVALID);
     } finally {
-      broker.close(PATIENCE);
+      broker.close(LinkRig.SOON);
     }
   }
 
@@ -111,7 +111,7 @@ final class OpeningTest {
         assertThat(e.kind()).isEqualTo(Kind.UNREACHABLE);
         assertThat(e).hasMessageContaining("127.0.0.1:" + port);
       } finally {
-        broker.close(PATIENCE);
+        broker.close(LinkRig.SOON);
       }
     }
   }
@@ -132,7 +132,7 @@ final class OpeningTest {
 
       assertThat(refused(broker, request).kind()).isEqualTo(Kind.CONFLICT);
     } finally {
-      broker.close(PATIENCE);
+      broker.close(LinkRig.SOON);
     }
   }
 
@@ -147,7 +147,7 @@ final class OpeningTest {
         assertThat(e.kind()).isEqualTo(Kind.NOT_FOUND);
         assertThat(e).hasMessageContaining("nowhere");
       } finally {
-        broker.close(PATIENCE);
+        broker.close(LinkRig.SOON);
       }
     }
   }

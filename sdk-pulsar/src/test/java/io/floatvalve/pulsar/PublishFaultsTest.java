@@ -35,7 +35,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.ProducerAccessMode;
-import org.apache.pulsar.client.api.PulsarClient;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -142,7 +141,7 @@ final class PublishFaultsTest {
   void brokerKilledAndStartedAgain_losesNothingConfirmed(boolean batching) throws Exception {
     String topic = topic("killed");
     try (PulsarNode node = PulsarNode.start();
-        Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+        Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher =
           messaging.publisher(
               to(topic).withNative(PulsarBroker.PublishSettings.defaults().withBatching(batching)));
@@ -157,9 +156,7 @@ final class PublishFaultsTest {
         load.awaitMoreConfirmed(500);
       }
       assertThat(publisher.status().reopened()).isPositive();
-      try (PulsarClient plain = PulsarClient.builder().serviceUrl(node.serviceUrl()).build()) {
-        load.assertTrue(PublishFieldCasesTest.stored(plain, topic));
-      }
+      load.assertTrue(PublishFieldCasesTest.stored(node, topic));
     }
   }
 
@@ -169,7 +166,7 @@ final class PublishFaultsTest {
       throws Exception {
     String topic = PublishFieldCasesTest.onceTopic(node, "cut");
     try (FaultProxy proxy = node.openProxy();
-        Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)))) {
+        Messaging messaging = LinkRig.messaging(LinkRig.through(proxy))) {
       Publisher publisher =
           messaging.publisher(
               to(topic)
@@ -206,7 +203,7 @@ final class PublishFaultsTest {
   @Test
   void topicUnloaded_goesOnWithTheSameProducer(PulsarNode node) throws Exception {
     String topic = topic("unloaded");
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher = messaging.publisher(to(topic));
       long epoch = publisher.status().epoch();
       Load load = new Load(publisher);
@@ -225,7 +222,7 @@ final class PublishFaultsTest {
   void unreachable_keepsMessagesUnsent_andSaysSo(PulsarNode node) throws Exception {
     String topic = topic("unreachable");
     try (FaultProxy proxy = node.openProxy();
-        Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)))) {
+        Messaging messaging = LinkRig.messaging(LinkRig.through(proxy))) {
       Publisher publisher = messaging.publisher(to(topic));
       Load load = new Load(publisher);
       try (load) {
@@ -249,7 +246,7 @@ final class PublishFaultsTest {
   @Test
   void terminatedTopic_nacks_andTheNextWait(PulsarNode node) throws Exception {
     String topic = topic("terminated");
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher = messaging.publisher(to(topic).withConfirmTimeout(PATIENCE));
       assertThat(outcome(publisher.publish(text("0"))).verdict()).isEqualTo(Verdict.CONFIRMED);
 
@@ -270,7 +267,7 @@ final class PublishFaultsTest {
   void fencedOffByAnother_waits_saysWhy_andGoesOnWhenTheOtherIsGone(PulsarNode node)
       throws Exception {
     String topic = topic("fenced");
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher =
           messaging.publisher(
               to(topic)
@@ -302,8 +299,7 @@ final class PublishFaultsTest {
   void backlogQuotaExceeded_losesNothing_saysWhy_andGoesOnWhenThereIsRoom() throws Exception {
     String topic = topic("quota");
     try (PulsarNode node = PulsarNode.start(List.of("backlogQuotaCheckIntervalInSeconds=1"));
-        Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
-        PulsarClient plain = PulsarClient.builder().serviceUrl(node.serviceUrl()).build()) {
+        Messaging messaging = LinkRig.messaging(node)) {
       String path = "persistent/public/default/" + topic;
       node.rest().createTopic(topic);
       node.rest().createSubscriptionFromFirst(topic, "nobody");
@@ -320,7 +316,7 @@ final class PublishFaultsTest {
         node.rest().send("DELETE", path + "/backlogQuota", "");
         load.awaitMoreConfirmed(200);
       }
-      List<String> stored = PublishFieldCasesTest.stored(plain, topic);
+      List<String> stored = PublishFieldCasesTest.stored(node, topic);
       stored.removeIf(String::isEmpty);
       load.assertTrue(stored);
     }
@@ -341,7 +337,7 @@ final class PublishFaultsTest {
   @Test
   void topicDeletedWhileIdle_isMadeAgainByANewProducer(PulsarNode node) throws Exception {
     String topic = topic("deleted");
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher =
           messaging.publisher(to(topic).withMaxWait(PATIENCE).withConfirmTimeout(PATIENCE));
       assertThat(outcome(publisher.publish(text("0"))).verdict()).isEqualTo(Verdict.CONFIRMED);

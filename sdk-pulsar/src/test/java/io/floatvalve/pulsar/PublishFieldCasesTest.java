@@ -49,7 +49,6 @@ import java.util.regex.Pattern;
 import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.client.api.MessageIdAdv;
 import org.apache.pulsar.client.api.Producer;
-import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.Reader;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -99,13 +98,9 @@ final class PublishFieldCasesTest {
 
   /** Returns all that a topic holds, in its order. */
   static List<String> stored(PulsarNode node, String topic) throws IOException {
-    return stored(LinkRig.plain(node), topic);
-  }
-
-  static List<String> stored(PulsarClient plain, String topic) throws IOException {
     List<String> texts = new ArrayList<>();
     try (Reader<byte[]> reader =
-        plain.newReader().topic(topic).startMessageId(MessageId.earliest).create()) {
+        LinkRig.plain(node).newReader().topic(topic).startMessageId(MessageId.earliest).create()) {
       while (reader.hasMessageAvailable()) {
         texts.add(new String(reader.readNext().getData(), UTF_8));
       }
@@ -129,7 +124,7 @@ final class PublishFieldCasesTest {
       throws Exception {
     String topic = topic("pp01");
     try (FaultProxy proxy = node.openProxy();
-        Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)))) {
+        Messaging messaging = LinkRig.messaging(LinkRig.through(proxy))) {
       Publisher publisher =
           messaging.publisher(to(topic).withConfirmTimeout(Duration.ofSeconds(4)));
       Message payment = Message.builder("pay".getBytes(UTF_8)).key("payment-7").build();
@@ -153,7 +148,7 @@ final class PublishFieldCasesTest {
       throws Exception {
     String topic = onceTopic(node, "pp01");
     try (FaultProxy proxy = node.openProxy();
-        Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)))) {
+        Messaging messaging = LinkRig.messaging(LinkRig.through(proxy))) {
       Publisher publisher =
           messaging.publisher(
               to(topic)
@@ -182,7 +177,7 @@ final class PublishFieldCasesTest {
     int threads = 32;
     int each = 2_000;
     Queue<CompletableFuture<PublishOutcome>> futures = new ConcurrentLinkedQueue<>();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher =
           messaging.publisher(to(topic).withNative(plain().withProducerName("many")));
       List<Thread> running = new ArrayList<>();
@@ -208,7 +203,7 @@ final class PublishFieldCasesTest {
       throws Exception {
     String topic = topic("pp05");
     try (FaultProxy proxy = node.openProxy();
-        Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)))) {
+        Messaging messaging = LinkRig.messaging(LinkRig.through(proxy))) {
       Publisher publisher =
           messaging.publisher(
               to(topic)
@@ -244,7 +239,7 @@ final class PublishFieldCasesTest {
       throws Exception {
     for (boolean batching : new boolean[] {true, false}) {
       String topic = topic("large");
-      try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+      try (Messaging messaging = LinkRig.messaging(node)) {
         Publisher publisher =
             messaging.publisher(to(topic).withNative(plain().withBatching(batching)));
         var before = publisher.publish(text("before"));
@@ -274,7 +269,8 @@ final class PublishFieldCasesTest {
             .withWindow(WindowPolicy.fixed(10_000))
             .withConfirmTimeout(Duration.ofSeconds(2))
             .withNative(plain().withBatching(false));
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()), told::add)) {
+    try (Messaging messaging =
+        LinkRig.messaging(PulsarBroker.Settings.at(node.serviceUrl()), told::add)) {
       messaging.viewedBy(views);
       Publisher paced =
           messaging.publisher(
@@ -314,7 +310,7 @@ final class PublishFieldCasesTest {
     QuotaPolicy policy =
         QuotaPolicy.none().withPublish(QuotaPolicy.Scope.PARTITION, Quota.messagesPerSecond(2_000));
     Map<Integer, Long> byPartition = new HashMap<>();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         Producer<byte[]> plain = LinkRig.plain(node).newProducer().topic(topic).create()) {
       Publisher publisher = messaging.publisher(to(topic).withQuota(policy));
       List<CompletableFuture<PublishOutcome>> futures = new ArrayList<>();
@@ -340,7 +336,7 @@ final class PublishFieldCasesTest {
   @Test
   void publishersAndConsumers_haveConnectionsOfTheirOwn(PulsarNode node) throws Exception {
     String topic = topic("apart");
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Consumer consumer =
           messaging.consumer(ConsumerSettings.from(Address.topic(topic)).withGroup("g"));
       consumer.handle(delivery -> Settlement.accept());
@@ -371,9 +367,7 @@ final class PublishFieldCasesTest {
     String topic = topic("pp09");
     AtomicInteger handled = new AtomicInteger();
     try (Messaging messaging =
-            Messaging.over(
-                PulsarBroker.connect(
-                    PulsarBroker.Settings.at(node.serviceUrl()).withIoThreads(1)));
+            LinkRig.messaging(PulsarBroker.Settings.at(node.serviceUrl()).withIoThreads(1));
         Consumer consumer =
             messaging.consumer(
                 ConsumerSettings.from(Address.topic(topic))
@@ -401,7 +395,7 @@ final class PublishFieldCasesTest {
   void pp10_closing_sendsWhatIsQueuedAndBatched(PulsarNode node) throws Exception {
     String topic = topic("pp10");
     List<CompletableFuture<PublishOutcome>> futures;
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher =
           messaging.publisher(
               to(topic)
@@ -419,7 +413,7 @@ final class PublishFieldCasesTest {
       throws Exception {
     String topic = topic("pp10");
     try (FaultProxy proxy = node.openProxy();
-        Messaging messaging = Messaging.over(PulsarBroker.connect(LinkRig.through(proxy)))) {
+        Messaging messaging = LinkRig.messaging(LinkRig.through(proxy))) {
       Publisher publisher =
           messaging.publisher(
               to(topic)
@@ -445,7 +439,7 @@ final class PublishFieldCasesTest {
   void pp11_aDelayOfNothing_leavesTheBatchWhole_andARealOneIsTold(PulsarNode node)
       throws Exception {
     String topic = topic("pp11");
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher =
           messaging.publisher(
               to(topic)
@@ -483,7 +477,7 @@ final class PublishFieldCasesTest {
     assertThatThrownBy(() -> plain().withLinger(Duration.ofSeconds(10)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("PT0.1S");
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher =
           messaging.publisher(
               to(topic).withNative(plain().withLinger(linger).withBatchBytes(1_024)));

@@ -80,7 +80,7 @@ final class PublishMappingTest {
             .timestamp(Instant.ofEpochMilli(1_700_000_000_123L))
             .priority(7)
             .build();
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         PullConsumer consumer = consumer(messaging, topic)) {
       Publisher publisher = messaging.publisher(to(topic));
       assertThat(publisher.publish(sent).get(60, TimeUnit.SECONDS).verdict())
@@ -98,7 +98,7 @@ final class PublishMappingTest {
   @Test
   void receipt_isTheMessageId(PulsarNode node) throws Exception {
     String topic = topic("receipt");
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         PullConsumer consumer = consumer(messaging, topic)) {
       Publisher publisher = messaging.publisher(to(topic));
 
@@ -141,7 +141,7 @@ final class PublishMappingTest {
 
   @Test
   void refusedMessage_isNotSent(PulsarNode node) throws Exception {
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()))) {
+    try (Messaging messaging = LinkRig.messaging(node)) {
       Publisher publisher = messaging.publisher(to(topic("refused")));
 
       NotSent refused =
@@ -161,7 +161,7 @@ final class PublishMappingTest {
     String topic = topic("pieces");
     byte[] large = new byte[number(bytes)];
     new java.util.Random(1).nextBytes(large);
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         PullConsumer consumer = consumer(messaging, topic)) {
       Publisher publisher =
           messaging.publisher(
@@ -181,7 +181,7 @@ final class PublishMappingTest {
   void keysPickThePartition_andCompressionIsUndone(PulsarNode node) throws Exception {
     String topic = topic("parts");
     node.rest().createPartitionedTopic(topic, 3);
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(node.serviceUrl()));
+    try (Messaging messaging = LinkRig.messaging(node);
         PullConsumer consumer = consumer(messaging, topic)) {
       Publisher publisher =
           messaging.publisher(to(topic).withNative(plain().withCompression(CompressionType.LZ4)));
@@ -215,7 +215,8 @@ final class PublishMappingTest {
     closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
     int port = closed.getLocalPort();
     try (closed;
-        Messaging messaging = Messaging.over(PulsarBroker.connect("pulsar://127.0.0.1:" + port))) {
+        Messaging messaging =
+            LinkRig.messaging(PulsarBroker.Settings.at("pulsar://127.0.0.1:" + port))) {
       for (PublisherSettings settings :
           List.of(
               PublisherSettings.to(Address.queue("q")),

@@ -8,7 +8,6 @@ import io.floatvalve.testkit.PulsarNode;
 import io.floatvalve.testkit.contract.BrokerUnderTest;
 import java.time.Duration;
 import java.util.List;
-import org.apache.pulsar.client.api.PulsarClient;
 
 /** A node as the contracts see it: places are topics that drop duplicates. */
 final class PulsarUnderTest implements BrokerUnderTest {
@@ -37,9 +36,7 @@ final class PulsarUnderTest implements BrokerUnderTest {
 
   @Override
   public List<String> stored(Address place) throws Exception {
-    try (PulsarClient plain = PulsarClient.builder().serviceUrl(node.serviceUrl()).build()) {
-      return PublishFieldCasesTest.stored(plain, place.name());
-    }
+    return PublishFieldCasesTest.stored(node, place.name());
   }
 
   @Override

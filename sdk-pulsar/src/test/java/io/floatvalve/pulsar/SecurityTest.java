@@ -123,7 +123,7 @@ final class SecurityTest {
   }
 
   private static void isTaken(Settings settings) throws Exception {
-    try (Messaging messaging = Messaging.over(PulsarBroker.connect(settings))) {
+    try (Messaging messaging = LinkRig.messaging(settings)) {
       Publisher publisher =
           messaging.publisher(PublisherSettings.to(Address.topic(topic("secured"))));
       PublishOutcome outcome =
@@ -152,7 +152,7 @@ final class SecurityTest {
       assertThat(trace.toString()).doesNotContain(rootToken);
       return e;
     } finally {
-      broker.close(Duration.ofSeconds(5));
+      broker.close(LinkRig.SOON);
     }
   }
 
@@ -265,8 +265,7 @@ final class SecurityTest {
     Path file = Files.writeString(folder.resolve("token"), token("root", FOR_EVER) + "\n");
     String topic = topic("rotated");
     try (FaultProxy proxy = node.openProxy();
-        Messaging messaging =
-            Messaging.over(PulsarBroker.connect(LinkRig.through(proxy).withTokenFile(file)))) {
+        Messaging messaging = LinkRig.messaging(LinkRig.through(proxy).withTokenFile(file))) {
       Publisher publisher = messaging.publisher(PublisherSettings.to(Address.topic(topic)));
       assertThat(confirmed(publisher)).isTrue();
 
@@ -292,14 +291,13 @@ final class SecurityTest {
     String token = token("root", FOR_EVER);
     try (FaultProxy proxy = node.openProxy();
         Messaging messaging =
-            Messaging.over(
-                PulsarBroker.connect(
-                    LinkRig.through(proxy)
-                        .withToken(
-                            () -> {
-                              asked.incrementAndGet();
-                              return token;
-                            })))) {
+            LinkRig.messaging(
+                LinkRig.through(proxy)
+                    .withToken(
+                        () -> {
+                          asked.incrementAndGet();
+                          return token;
+                        }))) {
       Publisher publisher =
           messaging.publisher(PublisherSettings.to(Address.topic(topic("supplied"))));
       assertThat(confirmed(publisher)).isTrue();

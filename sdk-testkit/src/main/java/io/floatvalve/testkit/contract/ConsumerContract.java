@@ -98,9 +98,9 @@ public abstract class ConsumerContract {
   }
 
   @AfterAll
-  final void closeRig() {
+  final void closeRig() throws Exception {
     if (rig != null) {
-      rig.close();
+      rig.end().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
     }
     if (broker != null) {
       broker.close();

@@ -55,6 +55,9 @@ public abstract class ConsumerFaultContract {
   private static final int KEYS = 20;
   private static final int EACH = 250;
 
+  // how the test before ends: beside the next one
+  private CompletableFuture<Void> ending = CompletableFuture.completedFuture(null);
+
   private ConsumedBroker broker;
   private ConsumerRig rig;
 
@@ -73,7 +76,8 @@ public abstract class ConsumerFaultContract {
   }
 
   @AfterAll
-  final void closeBroker() {
+  final void closeBroker() throws Exception {
+    awaitEnd();
     if (broker != null) {
       broker.close();
     }
@@ -85,8 +89,13 @@ public abstract class ConsumerFaultContract {
   }
 
   @AfterEach
-  final void closeRig() {
-    rig.close();
+  final void closeRig() throws Exception {
+    awaitEnd();
+    ending = rig.end();
+  }
+
+  private void awaitEnd() throws Exception {
+    ending.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
   }
 
   private static void until(Callable<Boolean> condition) {

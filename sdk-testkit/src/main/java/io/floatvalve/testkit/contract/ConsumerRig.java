@@ -25,19 +25,21 @@ import java.util.stream.Stream;
  * Consumers at a broker through a proxy, of a place that is another one for each test, and a
  * publisher round the proxy.
  */
-final class ConsumerRig implements AutoCloseable {
+final class ConsumerRig {
   final ConsumedBroker broker;
   final FaultProxy proxy;
   final Messaging messaging;
   Address place;
   Address deadLetters;
   private final List<Event> events = new CopyOnWriteArrayList<>();
+  private final RigBroker connected;
   private final List<AutoCloseable> consumers = new ArrayList<>();
 
   ConsumerRig(ConsumedBroker broker) throws Exception {
     this.broker = broker;
     proxy = broker.openProxy();
-    messaging = Messaging.over(broker.connect(proxy), events::add);
+    connected = new RigBroker(broker.connect(proxy), proxy);
+    messaging = Messaging.over(connected, events::add);
     place = broker.newPlace();
     deadLetters = broker.newPlace();
   }
@@ -110,10 +112,8 @@ final class ConsumerRig implements AutoCloseable {
         .map(type::cast);
   }
 
-  @Override
-  public void close() {
-    proxy.unstall();
-    messaging.close();
-    proxy.close();
+  /** Closes all; what is returned ends when that is done, beside the next test. */
+  CompletableFuture<Void> end() {
+    return connected.end(messaging);
   }
 }

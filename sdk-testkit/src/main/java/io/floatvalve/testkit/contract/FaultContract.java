@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -39,6 +40,9 @@ public abstract class FaultContract {
   // beyond the time that was set: the timer's step, pauses of a busy machine; short of a hang
   private static final Duration GRACE = Duration.ofSeconds(20);
 
+  // how the test before ends: beside the next one
+  private static CompletableFuture<Void> ending = CompletableFuture.completedFuture(null);
+
   private BrokerUnderTest broker;
   private Rig rig;
 
@@ -55,8 +59,14 @@ public abstract class FaultContract {
   }
 
   @AfterEach
-  final void closeRig() {
-    rig.close();
+  final void closeRig() throws Exception {
+    awaitEnd();
+    ending = rig.end();
+  }
+
+  @AfterAll
+  static void awaitEnd() throws Exception {
+    ending.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
   }
 
   private static PublisherSettings impatient(PublisherSettings settings) {

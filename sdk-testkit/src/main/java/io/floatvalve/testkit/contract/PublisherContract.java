@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -39,6 +40,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 public abstract class PublisherContract {
   private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  // how the test before ends: beside the next one
+  private static CompletableFuture<Void> ending = CompletableFuture.completedFuture(null);
 
   private Rig rig;
 
@@ -54,8 +58,14 @@ public abstract class PublisherContract {
   }
 
   @AfterEach
-  final void closeRig() {
-    rig.close();
+  final void closeRig() throws Exception {
+    awaitEnd();
+    ending = rig.end();
+  }
+
+  @AfterAll
+  static void awaitEnd() throws Exception {
+    ending.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
   }
 
   private static PublishOutcome outcome(CompletableFuture<PublishOutcome> future) throws Exception {

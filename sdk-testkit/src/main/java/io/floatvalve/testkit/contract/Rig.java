@@ -8,22 +8,25 @@ import io.floatvalve.publish.Publisher;
 import io.floatvalve.publish.PublisherSettings;
 import io.floatvalve.testkit.FaultProxy;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.UnaryOperator;
 
 /** A place at the broker, and a publisher to it through a proxy. */
-final class Rig implements AutoCloseable {
+final class Rig {
   final FaultProxy proxy;
   final Messaging messaging;
   final Address place;
   final List<Event> events = new CopyOnWriteArrayList<>();
   private final BrokerUnderTest broker;
+  private final RigBroker connected;
 
   Rig(BrokerUnderTest broker) throws Exception {
     this.broker = broker;
     place = broker.newPlace();
     proxy = broker.openProxy();
-    messaging = Messaging.over(broker.connect(proxy), events::add);
+    connected = new RigBroker(broker.connect(proxy), proxy);
+    messaging = Messaging.over(connected, events::add);
   }
 
   Publisher publisher(UnaryOperator<PublisherSettings> settings) {
@@ -42,10 +45,8 @@ final class Rig implements AutoCloseable {
     return broker.stored(place);
   }
 
-  @Override
-  public void close() {
-    proxy.unstall();
-    messaging.close();
-    proxy.close();
+  /** Closes all; what is returned ends when that is done, beside the next test. */
+  CompletableFuture<Void> end() {
+    return connected.end(messaging);
   }
 }
