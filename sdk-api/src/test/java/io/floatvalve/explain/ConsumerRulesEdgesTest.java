@@ -225,7 +225,7 @@ final class ConsumerRulesEdgesTest {
 
   @ParameterizedTest
   @CsvSource({"0.98, 999, true", "0.98, 1000, false", "0.979, 999, false"})
-  void pressed_isAlsoWhereHandlersHadNoBreak(double lasting, long pauseMillis, boolean pressed) {
+  void pressed_isAlsoWhereHandlersHadNoBreak(double lasting, double pauseMillis, boolean pressed) {
     List<String> names =
         names(
             d -> {
