@@ -225,12 +225,12 @@ final class ConsumerRulesEdgesTest {
 
   @ParameterizedTest
   @CsvSource({"0.98, 999, true", "0.98, 1000, false", "0.979, 999, false"})
-  void pressed_isAlsoWhereHandlersHadNoBreak(double lasting, double pauseMillis, boolean pressed) {
+  void pressed_isAlsoWhereHandlersHadNoBreak(double busy, double pauseMillis, boolean pressed) {
     List<String> names =
         names(
             d -> {
               d.pressed(Duration.ZERO); // the queue was empty just now
-              d.busyLasting = lasting;
+              d.busyShare = busy;
               d.pause = millis(pauseMillis);
               d.handling = timing(60, 300);
             });
