@@ -12,7 +12,13 @@ class QuotaLabTest {
   private final StringWriter err = new StringWriter();
 
   @ParameterizedTest
-  @ValueSource(strings = {"--rounds=0", "--rounds=1001", "--admin-uri=http://localhost:8080"})
+  @ValueSource(
+      strings = {
+        "--rounds=0",
+        "--rounds=1001",
+        "--only=known",
+        "--admin-uri=http://localhost:8080"
+      })
   void badValue_isRefusedByName(String option) {
     int exit = Main.run(new PrintWriter(out), new PrintWriter(err), "lab", "quota", option);
 

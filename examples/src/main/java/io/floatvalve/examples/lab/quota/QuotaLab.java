@@ -9,6 +9,7 @@ import io.floatvalve.examples.cli.PulsarAtHand;
 import io.floatvalve.examples.cli.PulsarOptions;
 import io.floatvalve.examples.cli.RabbitAtHand;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -39,6 +40,13 @@ public final class QuotaLab implements Callable<Integer> {
   @Option(names = "--rounds", paramLabel = "N", description = "Of each scene; 20 by default.")
   private int rounds = 20;
 
+  @Option(
+      names = "--only",
+      split = ",",
+      paramLabel = "SCENES",
+      description = "Of the detector's scenes those called so, in part: --only known,saturated.")
+  private List<String> only = List.of();
+
   @Mixin private PulsarOptions pulsarOptions = new PulsarOptions();
   @Mixin private CommonOptions common = new CommonOptions();
   @Spec private CommandSpec spec = CommandSpec.create();
@@ -47,6 +55,11 @@ public final class QuotaLab implements Callable<Integer> {
   public Integer call() throws IOException {
     if (rounds < 1 || rounds > MOST_ROUNDS) {
       throw CannotRun.badInput("--rounds", rounds, "must be from 1 to " + MOST_ROUNDS);
+    }
+    for (String each : only) {
+      if (!detector || !DetectorRounds.isKnown(each)) {
+        throw CannotRun.badInput("--only", each, "must be part of a scene of --detector");
+      }
     }
     Console console = Console.of(spec, common);
     Findings findings = new Findings("lab quota");
@@ -75,7 +88,7 @@ public final class QuotaLab implements Callable<Integer> {
   private void run(Bench bench, Console console) throws IOException {
     if (detector) {
       try (RabbitAtHand rabbit = RabbitAtHand.openBeside(console).orElse(null)) {
-        DetectorRounds all = new DetectorRounds(bench, rounds, rabbit);
+        DetectorRounds all = new DetectorRounds(bench, rounds, only, rabbit);
         all.run();
         bench.show("Silent throttling, as it was told", all.table());
       }
