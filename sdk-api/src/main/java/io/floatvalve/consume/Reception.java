@@ -36,6 +36,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
@@ -121,7 +122,7 @@ final class Reception {
   private volatile @Nullable Crew crew;
   private volatile boolean windowDue;
   private volatile boolean stirred;
-  private volatile boolean tooLongNoted; // of a message that was being retried
+  private final AtomicBoolean tooLongNoted = new AtomicBoolean(); // of one that was being retried
   private volatile String lastLoss = "";
   private volatile double handlerNanos; // what handlerTime says; written under lock
   private volatile long tickNanos = System.nanoTime(); // a clock that costs nothing, to 50 ms
@@ -277,7 +278,10 @@ final class Reception {
     tell(new Event.LinkOpened(Instant.now(), who, next.epoch));
     note(link.traits().note());
     if (ordered || !link.traits().copies()) {
-      boolean unused = noteIfTooLong(link, delaysInAll(link.longestHold()));
+      Duration delays = delaysInAll(link.longestHold());
+      if (isTooLong(link, delays)) {
+        noteTooLong(link, delays);
+      }
     }
     return next;
   }
@@ -299,19 +303,18 @@ final class Reception {
     return sum;
   }
 
-  /** Warns of retries in place that the broker does not wait for; returns whether it did. */
-  private boolean noteIfTooLong(ReceiveLink link, Duration held) {
-    Duration hold = link.longestHold();
-    if (held.compareTo(hold) < 0) {
-      return false;
-    }
+  /** Returns whether the broker takes a message back before it has been held for so long. */
+  private static boolean isTooLong(ReceiveLink link, Duration held) {
+    return held.compareTo(link.longestHold()) >= 0;
+  }
+
+  private void noteTooLong(ReceiveLink link, Duration held) {
     note(
         "retries wait here, unsettled, for "
             + held
             + " or more, and the broker allows "
-            + hold
+            + link.longestHold()
             + " unless told otherwise: it takes the message back before, and ends the link");
-    return true;
   }
 
   void wake() {
@@ -822,9 +825,11 @@ final class Reception {
             && wait.compareTo(by.link().longestDelay()) <= 0) {
           copy(t, new Copy(false, t.attempt(), wait, reason, Instant.now()));
         } else {
-          if (!tooLongNoted) {
-            long heldNanos = System.nanoTime() - t.received.arrivedNanos();
-            tooLongNoted = noteIfTooLong(by.link(), wait.plusNanos(heldNanos));
+          if (!tooLongNoted.get()) {
+            Duration held = wait.plusNanos(System.nanoTime() - t.received.arrivedNanos());
+            if (isTooLong(by.link(), held) && tooLongNoted.compareAndSet(false, true)) {
+              noteTooLong(by.link(), held);
+            }
           }
           yield retryInPlace(t, wait);
         }
