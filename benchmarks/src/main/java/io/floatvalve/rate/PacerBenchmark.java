@@ -83,6 +83,7 @@ public class PacerBenchmark {
   @State(org.openjdk.jmh.annotations.Scope.Thread)
   public static class Taken {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+    private long begun; // JMH sets what is public to zero after the setup
 
     /** Nanoseconds on a processor. */
     public long cpuNanos;
@@ -93,14 +94,13 @@ public class PacerBenchmark {
     /** Begins to count; on the thread that is counted. */
     @Setup(Level.Iteration)
     public void begin() {
-      messages = 0;
-      cpuNanos = -THREADS.getCurrentThreadCpuTime();
+      begun = THREADS.getCurrentThreadCpuTime();
     }
 
     /** Ends. */
     @TearDown(Level.Iteration)
     public void end() {
-      cpuNanos += THREADS.getCurrentThreadCpuTime();
+      cpuNanos = THREADS.getCurrentThreadCpuTime() - begun;
     }
   }
 

@@ -55,7 +55,6 @@ final class AdaptivePermits implements PermitLaw {
   private static final long AGAIN_NANOS = 30_000_000_000L;
   private static final double PART_OF_BEST = 0.5;
   private static final double LEAST_GAIN = 0.1;
-  private static final double NEARLY_ALL_BUSY = 0.7;
   private static final long EVIDENCE_NANOS = 500_000_000L;
   private static final double RATE_FALL = 0.3;
   private static final long NEVER = Long.MIN_VALUE / 2;
@@ -205,9 +204,7 @@ final class AdaptivePermits implements PermitLaw {
   /** Returns by which part of what it was the rate must have risen since the last growth. */
   private double worthwhile() {
     double best = (permits + workers) / (double) (triedFrom + workers);
-    if (busyBefore > NEARLY_ALL_BUSY) {
-      best = Math.min(best, 1 / busyBefore);
-    }
+    best = Math.min(best, 1 / busyBefore); // handlers can do no more than be busy all the time
     return Math.max(LEAST_GAIN, PART_OF_BEST * (best - 1));
   }
 
