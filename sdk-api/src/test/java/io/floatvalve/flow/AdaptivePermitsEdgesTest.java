@@ -98,6 +98,20 @@ final class AdaptivePermitsEdgesTest {
     assertThat(empty(150 * MS, 44, TEN_FREE)).isEqualTo(20);
   }
 
+  /** Four workers at 1 ms, where each number of permits brings as much as it can from afar. */
+  @Test
+  void growth_isAskedForNoMoreThanBusyHandlersCouldBring() {
+    var far = new AdaptivePermits(PermitPolicy.adaptive(), 4);
+    int unused = far.ranEmpty(0, 0, 0, 0, 0);
+
+    assertThat(far.ranEmpty(50 * MS, 8, 0, 8 * MS, MS)).isEqualTo(16);
+    assertThat(far.ranEmpty(150 * MS, 88, 0, 88 * MS, MS)).isEqualTo(32);
+    assertThat(far.ranEmpty(250 * MS, 248, 0, 248 * MS, MS)).isEqualTo(64);
+    assertThat(far.ranEmpty(350 * MS, 518, 0, 518 * MS, MS)).isEqualTo(128);
+    // From 68 % busy to 92 %, where twice the permits could have meant twice the rate.
+    assertThat(far.ranEmpty(700 * MS, 1_813, 0, 1_813 * MS, MS)).isEqualTo(256);
+  }
+
   @Test
   void surplus_isWhatWaits_beyondTheTimeAhead() {
     begin();
