@@ -188,13 +188,22 @@ final class ConsumerTest {
     broker.resizeEvery = Duration.ofHours(1);
     side.open(settings.withWorkers(3)).handle(delivery -> Settlement.accept());
 
-    broker.feed(50_000);
-    awaitAcked(50_000);
-
-    broker.feed(1); // stirs the loop again, should all have been through before it looked
-    await().atMost(LONG).until(() -> broker.link().permitsTold().size() == 2);
-    broker.feed(50_000);
-    awaitAcked(100_001);
+    AtomicInteger fed = new AtomicInteger();
+    Runnable some = // after which handlers find nothing: that is what the number grows by
+        () -> {
+          broker.feed(64);
+          awaitAcked(fed.addAndGet(64));
+        };
+    await()
+        .atMost(LONG)
+        .until(
+            () -> {
+              some.run();
+              return broker.link().permitsTold().size() == 2;
+            });
+    for (int i = 0; i < 20; i++) {
+      some.run();
+    }
     List<Integer> told = broker.link().permitsTold();
     assertThat(told).hasSize(2);
     assertThat(told.get(1)).isGreaterThan(told.get(0));
