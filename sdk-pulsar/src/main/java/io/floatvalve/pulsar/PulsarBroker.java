@@ -610,8 +610,7 @@ public final class PulsarBroker implements Broker {
      */
     public Settings withTokenFile(Path file) {
       TokenFile token = new TokenFile(Objects.requireNonNull(file, "file"));
-      Connection v = values();
-      v.authentication = AuthenticationFactory.token(token);
+      Connection v = withToken(token).values();
       v.tokenFile = token;
       return new Settings(v);
     }

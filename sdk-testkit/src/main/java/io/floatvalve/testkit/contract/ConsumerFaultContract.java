@@ -55,8 +55,7 @@ public abstract class ConsumerFaultContract {
   private static final int KEYS = 20;
   private static final int EACH = 250;
 
-  // how the test before ends: beside the next one
-  private CompletableFuture<Void> ending = CompletableFuture.completedFuture(null);
+  private final LastEnd last = new LastEnd(LIMIT);
 
   private ConsumedBroker broker;
   private ConsumerRig rig;
@@ -77,9 +76,12 @@ public abstract class ConsumerFaultContract {
 
   @AfterAll
   final void closeBroker() throws Exception {
-    awaitEnd();
-    if (broker != null) {
-      broker.close();
+    try {
+      last.await();
+    } finally {
+      if (broker != null) {
+        broker.close();
+      }
     }
   }
 
@@ -90,12 +92,7 @@ public abstract class ConsumerFaultContract {
 
   @AfterEach
   final void closeRig() throws Exception {
-    awaitEnd();
-    ending = rig.end();
-  }
-
-  private void awaitEnd() throws Exception {
-    ending.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+    last.then(rig::end);
   }
 
   private static void until(Callable<Boolean> condition) {

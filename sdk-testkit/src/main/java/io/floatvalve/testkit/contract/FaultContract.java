@@ -40,8 +40,7 @@ public abstract class FaultContract {
   // beyond the time that was set: the timer's step, pauses of a busy machine; short of a hang
   private static final Duration GRACE = Duration.ofSeconds(20);
 
-  // how the test before ends: beside the next one
-  private static CompletableFuture<Void> ending = CompletableFuture.completedFuture(null);
+  private static final LastEnd LAST = new LastEnd(LIMIT);
 
   private BrokerUnderTest broker;
   private Rig rig;
@@ -60,13 +59,12 @@ public abstract class FaultContract {
 
   @AfterEach
   final void closeRig() throws Exception {
-    awaitEnd();
-    ending = rig.end();
+    LAST.then(rig::end);
   }
 
   @AfterAll
   static void awaitEnd() throws Exception {
-    ending.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+    LAST.await();
   }
 
   private static PublisherSettings impatient(PublisherSettings settings) {

@@ -41,8 +41,7 @@ import org.junit.jupiter.api.Timeout;
 public abstract class PublisherContract {
   private static final Duration LIMIT = Duration.ofSeconds(60);
 
-  // how the test before ends: beside the next one
-  private static CompletableFuture<Void> ending = CompletableFuture.completedFuture(null);
+  private static final LastEnd LAST = new LastEnd(LIMIT);
 
   private Rig rig;
 
@@ -59,13 +58,12 @@ public abstract class PublisherContract {
 
   @AfterEach
   final void closeRig() throws Exception {
-    awaitEnd();
-    ending = rig.end();
+    LAST.then(rig::end);
   }
 
   @AfterAll
   static void awaitEnd() throws Exception {
-    ending.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+    LAST.await();
   }
 
   private static PublishOutcome outcome(CompletableFuture<PublishOutcome> future) throws Exception {
