@@ -269,6 +269,9 @@ final class AdaptivePermits implements PermitLaw {
 
   @Override
   public int stuck() {
+    if (takenNow == takenAtStuck && putAside > 0) {
+      return permits; // told again
+    }
     int before = permits;
     boolean worked = takenNow - takenAtStuck >= before;
     int unused = turnedSlow();

@@ -258,6 +258,18 @@ final class AdaptivePermitsTest {
   }
 
   @Test
+  void stuckHandlers_toldOfAgain_getBackWhatTheyHad() {
+    AdaptivePermits law = grown();
+    long taken = 100_000;
+    law.tick(seen(0, taken, -1, false, 0));
+    law.stuck();
+    law.tick(seen(TICK, taken, -1, false, 0));
+
+    assertThat(law.stuck()).isEqualTo(2);
+    assertThat(ranEmpty(law, 2 * TICK, taken + 1, 100)).isEqualTo(1_000);
+  }
+
+  @Test
   void handlersThatAreStuckAgain_startFromTheLeast() {
     AdaptivePermits law = grown();
     long taken = 100_000;

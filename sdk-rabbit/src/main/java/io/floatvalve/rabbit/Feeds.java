@@ -139,8 +139,14 @@ final class Feeds {
     return live;
   }
 
+  /** Whether the broker fills up again at once what is given back of this: its consumer stays. */
+  boolean isRefilled(Unsettled.Source source) {
+    Feed now = current;
+    return now != null && now.source() == source;
+  }
+
   /** Whether a smaller prefetch is wanted and nothing is done about it yet. */
-  boolean isShrinkingLater() {
+  private boolean isShrinkingLater() {
     return !busy && old == null && resizable && wanted < prefetch();
   }
 

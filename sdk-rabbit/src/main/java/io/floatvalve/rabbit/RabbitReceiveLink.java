@@ -368,14 +368,14 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   @Override
   public int giveBackWaiting(int keep) {
     synchronized (lock) {
-      if (isGivenBackByClosing() || (!stopped && feeds.isShrinkingLater())) {
-        return 0; // in the last case they would be back at once
+      if (isGivenBackByClosing()) {
+        return 0;
       }
       ArrayDeque<Taken> kept = new ArrayDeque<>();
       int back = 0;
       while (!waiting.isEmpty()) {
         Taken next = waiting.poll();
-        if (kept.size() < keep || (!stopped && next.deliveryCount() > MOST_GIVEN_BACK)) {
+        if (kept.size() < keep || (!stopped && isBackSoon(next))) {
           kept.add(next);
         } else {
           waitingBytes -= next.size();
@@ -388,6 +388,11 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       dueAt(0);
       return back;
     }
+  }
+
+  /** Whether it gains nothing to give this back, for a sibling: it would come here again. */
+  private boolean isBackSoon(Taken waits) {
+    return feeds.isRefilled(waits.source()) || waits.deliveryCount() > MOST_GIVEN_BACK;
   }
 
   /** Whether the end of the channel gives back what is not settled, and no word of ours does. */

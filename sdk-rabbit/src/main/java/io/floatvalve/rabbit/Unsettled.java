@@ -48,6 +48,10 @@ final class Unsettled {
     long tag() {
       return tag;
     }
+
+    Source source() {
+      return source;
+    }
   }
 
   private enum State {

@@ -35,6 +35,9 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.AfterEach;
@@ -398,6 +401,42 @@ class ConsumeTest {
 
     assertThat(rig.broker.stored(Address.queue(queue)))
         .isEqualTo(IntStream.range(10, 100).mapToObj(Integer::toString).toList());
+  }
+
+  /** What is given back for a sibling must not come again and again to handlers that are stuck. */
+  @ParameterizedTest
+  @ValueSource(strings = {"classic", "quorum"})
+  void handlersThatAreStuck_giveBackWhatWaits_once(String type) throws Exception {
+    String queue = rig.queue(type, Map.of());
+    rig.publish(queue, 0, 12_000);
+    CountDownLatch freed = new CountDownLatch(1);
+    AtomicInteger begun = new AtomicInteger();
+
+    try (Consumer consumer = rig.messaging.consumer(reading(queue).withWorkers(8))) {
+      consumer.handle(
+          delivery -> {
+            if (begun.incrementAndGet() > 4_000) {
+              freed.await();
+            }
+            TimeUnit.MILLISECONDS.sleep(1);
+            return Settlement.accept();
+          });
+      // The least prefetch, which is twelve, and the two that are kept of the consumer before.
+      await().atMost(LIMIT).until(() -> begun.get() >= 4_008 && waiting(consumer) <= 14);
+      TimeUnit.SECONDS.sleep(1); // what was given back before may be in the middle of a change
+      long before = consumer.status().givenBack();
+
+      TimeUnit.SECONDS.sleep(2);
+
+      assertThat(waiting(consumer)).isLessThanOrEqualTo(14);
+      assertThat(consumer.status().givenBack()).isEqualTo(before);
+      freed.countDown();
+      await().atMost(LIMIT).until(() -> consumer.status().accepted() == 12_000);
+    }
+  }
+
+  private static int waiting(Consumer consumer) {
+    return consumer.status().waiting();
   }
 
   @Test
