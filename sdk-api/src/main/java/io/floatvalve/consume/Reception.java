@@ -62,7 +62,7 @@ final class Reception {
   private static final long FIRST_LOOK_NANOS = 50_000_000L;
   private static final double SLOW_NANOS = 1e9;
   private static final double KEEP_NANOS = 250e6;
-  private static final long GIVE_BACK_EVERY_NANOS = 500_000_000L;
+  private static final long GIVE_BACK_EVERY_NANOS = 100_000_000L;
   private static final long LATE_NANOS = 500_000_000L;
   private static final int MOST_LATE = 10_000;
   private static final long TELL_EVERY_NANOS = 1_000_000_000L;
@@ -1208,9 +1208,9 @@ final class Reception {
     }
     tellWindow();
     tellPermits(now);
-    if (slow) {
+    int given = slow ? by.link().giveBackWaiting(keep) : 0;
+    if (given > 0) { // else the link may have to change first, and is asked again at the next tick
       givenBackNanos = now;
-      int given = by.link().giveBackWaiting(keep);
       lock.lock();
       try {
         givenBackWaiting += given;

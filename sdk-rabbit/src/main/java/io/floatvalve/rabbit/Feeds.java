@@ -36,6 +36,9 @@ final class Feeds {
    * channel ends. A cancel is answered when all those commands are through, and by then it has sent
    * on what it kept.
    *
+   * Where no order is kept and what waits is given back, since handlers turned slow, none of this
+   * matters: what is on its way comes back as what waits does.
+   *
    * A queue with a single active consumer gives the second one nothing, and a classic one of 3.10
    * breaks when the active one is cancelled for it. So the old one is only cancelled when the new
    * one was seen to get something. If it gets nothing while the old one gets more than could have
@@ -47,6 +50,7 @@ final class Feeds {
   private static final long LAST_PAUSE_NANOS = 10_000_000_000L;
   private static final long DRAINING_NANOS = 20_000_000L;
   private static final int SURELY = 8;
+  private static final int FEW = 8;
 
   /** How a queue is consumed from. */
   record Plan(
@@ -74,6 +78,7 @@ final class Feeds {
   private boolean resizable;
   private boolean busy; // a thread calls the client
   private boolean stirred; // something came since the last try
+  private boolean hasty; // the old one goes, and what was on its way to it may come back
   private boolean stopped;
   private long notBefore;
   private long pauseNanos = FIRST_PAUSE_NANOS;
@@ -139,10 +144,34 @@ final class Feeds {
     return live;
   }
 
-  /** Whether the broker fills up again at once what is given back of this: its consumer stays. */
+  /** Whether the broker fills up again at once what is given back of this. */
   boolean isRefilled(Unsettled.Source source) {
-    Feed now = current;
-    return now != null && now.source() == source;
+    return isOf(current, source) || isOf(old, source);
+  }
+
+  private static boolean isOf(@Nullable Feed feed, Unsettled.Source source) {
+    return feed != null && feed.source() == source;
+  }
+
+  /**
+   * Has the old one cancelled as soon as it can be: what waits is to be given back, so it is no
+   * matter that some more comes back, too.
+   *
+   * @return how many to give back although its consumer is live: the new one has to be seen to get
+   *     something, and the queue may be empty
+   */
+  int hasten() {
+    Feed before = old;
+    Feed next = current;
+    if (before == null || next == null) {
+      return 0;
+    }
+    hasty = true;
+    stirred = true;
+    notBefore = link.now();
+    unsettled.release(before.source());
+    lock.notifyAll();
+    return next.delivered() == 0 ? FEW : 0;
   }
 
   /** Whether a smaller prefetch is wanted and nothing is done about it yet. */
@@ -219,7 +248,9 @@ final class Feeds {
     Feed before = old;
     if (before != null) {
       if (stirred) {
-        unsettled.hold(before.source());
+        if (!hasty) {
+          unsettled.hold(before.source());
+        }
         work("floatvalve-rabbit-resize", () -> retire(before, newest));
       }
       return;
@@ -306,6 +337,7 @@ final class Feeds {
       unsettled.release(before.source());
       draining.add(goes);
       old = null;
+      hasty = false;
       pauseNanos = FIRST_PAUSE_NANOS;
       if (goes == next) {
         current = before;
@@ -324,7 +356,7 @@ final class Feeds {
     long deadline = System.nanoTime() + FULL_NANOS;
     long millis = FULL_NANOS / 1_000_000;
     while (millis > 0 && !stopped && !link.isGone()) {
-      if (next.delivered() > 0 && (plan.classic() || isFull(before))) {
+      if (next.delivered() > 0 && (hasty || plan.classic() || isFull(before))) {
         return before;
       }
       if (next.delivered() == 0

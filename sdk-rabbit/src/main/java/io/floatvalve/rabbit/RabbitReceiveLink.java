@@ -44,12 +44,6 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
   private static final String TIMEOUT_ARGUMENT = "x-consumer-timeout"; // milliseconds; from 3.12 on
   private static final Duration USUAL_TIMEOUT = Duration.ofMinutes(30);
 
-  /*
-   * A queue with a delivery limit (20 unless told otherwise on RabbitMQ 4) counts what is given back
-   * as a failure, too. What has come back so often is not given back to please a sibling.
-   */
-  private static final int MOST_GIVEN_BACK = 8;
-
   private final Trunk trunk;
   private final Channel channel;
   private final Herald herald;
@@ -367,15 +361,23 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
 
   @Override
   public int giveBackWaiting(int keep) {
+    /*
+     * What came by a consumer that stays would come again at once. And a queue with a delivery limit
+     * counts what is given back as a failure, too: what has come back before, for whatever reason,
+     * is not given back to please a sibling.
+     */
     synchronized (lock) {
       if (isGivenBackByClosing()) {
         return 0;
       }
+      int few = stopped ? 0 : feeds.hasten();
       ArrayDeque<Taken> kept = new ArrayDeque<>();
       int back = 0;
       while (!waiting.isEmpty()) {
         Taken next = waiting.poll();
-        if (kept.size() < keep || (!stopped && isBackSoon(next))) {
+        if (kept.size() < keep
+            || (!stopped && next.deliveryCount() > 1)
+            || (!stopped && feeds.isRefilled(next.source()) && --few < 0)) {
           kept.add(next);
         } else {
           waitingBytes -= next.size();
@@ -388,11 +390,6 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       dueAt(0);
       return back;
     }
-  }
-
-  /** Whether it gains nothing to give this back, for a sibling: it would come here again. */
-  private boolean isBackSoon(Taken waits) {
-    return feeds.isRefilled(waits.source()) || waits.deliveryCount() > MOST_GIVEN_BACK;
   }
 
   /** Whether the end of the channel gives back what is not settled, and no word of ours does. */
