@@ -2,6 +2,7 @@ package io.floatvalve.benchmarks;
 
 import io.floatvalve.Messaging;
 import io.floatvalve.consume.ConsumerSettings;
+import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Address;
 import io.floatvalve.pulsar.PulsarBroker;
 import io.floatvalve.testkit.FaultProxy;
@@ -73,17 +74,24 @@ final class PulsarRig implements AutoCloseable {
 
   Contestant open(Contestant.Side side, boolean away, Contestant.Plan plan)
       throws PulsarClientException {
+    return open(side, away, plan, PermitPolicy.adaptive());
+  }
+
+  /** Opens one; the permits are Floatvalve's. */
+  Contestant open(Contestant.Side side, boolean away, Contestant.Plan plan, PermitPolicy permits)
+      throws PulsarClientException {
     Ends ends = away ? far : near;
     return switch (side) {
       case PLAIN -> new PlainPulsar(ends.plain(), plan);
-      case FLOATVALVE -> ours(ends.messaging(), plan);
+      case FLOATVALVE -> ours(ends.messaging(), plan, permits);
     };
   }
 
-  private static Contestant ours(Messaging messaging, Contestant.Plan plan) {
+  private static Contestant ours(Messaging messaging, Contestant.Plan plan, PermitPolicy permits) {
     var source =
         ConsumerSettings.from(Address.topic(plan.topic()))
             .withGroup(Contestant.SUBSCRIPTION)
+            .withPermits(permits)
             .withNative(
                 PulsarBroker.ConsumeSettings.defaults()
                     .withInitialPosition(SubscriptionInitialPosition.Earliest));
@@ -95,7 +103,8 @@ final class PulsarRig implements AutoCloseable {
       throws PulsarClientException {
     return switch (side) {
       case PLAIN -> new PlainPulsar(PulsarClient.builder().serviceUrl(url).build(), plan);
-      case FLOATVALVE -> ours(Messaging.over(PulsarBroker.connect(url)), plan);
+      case FLOATVALVE ->
+          ours(Messaging.over(PulsarBroker.connect(url)), plan, PermitPolicy.adaptive());
     };
   }
 

@@ -1,12 +1,16 @@
 package io.floatvalve.benchmarks;
 
 import io.floatvalve.benchmarks.Contestant.Side;
+import io.floatvalve.flow.PermitPolicy;
 import io.floatvalve.model.Ordering;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A handler that does nothing: how fast messages come through. */
+/**
+ * A handler that does nothing: how fast messages come through. The plain client's queue of 1000 is
+ * for each partition; Floatvalve's permits are for all together, so there may be as many.
+ */
 final class Throughput implements ConsumeLoad.Part {
   private static final Duration LIMIT = Duration.ofMinutes(2);
   private static final int WORKERS = 16; // the default; the plain side has one loop
@@ -50,7 +54,8 @@ final class Throughput implements ConsumeLoad.Part {
     var plan =
         new Contestant.Plan(
             topic, Ordering.NONE, side == Side.PLAIN ? 1 : WORKERS, () -> progress.mark());
-    try (Contestant contestant = rig.open(side, roundTrip > 0, plan)) {
+    PermitPolicy permits = PermitPolicy.adaptive().withBounds(2, partitions * PlainPulsar.QUEUE);
+    try (Contestant contestant = rig.open(side, roundTrip > 0, plan, permits)) {
       Meter meter = new Meter();
       contestant.start();
       progress.await(LIMIT);
