@@ -76,10 +76,24 @@ final class AdaptivePermitsEdgesTest {
   }
 
   @Test
+  void noTimeAtAll_speaksAgainstNothing_whateverHandlersDid() {
+    AdaptivePermits wide = new AdaptivePermits(PermitPolicy.adaptive(), 10);
+    wide.ranEmpty(0, 0, 0, 0, 0);
+
+    assertThat(wide.ranEmpty(0, 4, 4, 100, SHORT)).isEqualTo(6);
+  }
+
+  @Test
+  void theFirstLook_mayFindMessagesTaken() {
+    assertThat(empty(10_000 * MS, 4, TEN_FREE)).isEqualTo(4);
+    assertThat(empty(10_050 * MS, 4, TEN_FREE)).isEqualTo(10);
+  }
+
+  @Test
   void growing_paysWhereHandlersAreIdle_forMoreThanItsPart() {
     begin();
-    assertThat(law.ranEmpty(200 * MS, 4, 0, 100 * MS, 62.5 * MS)).isEqualTo(4);
-    assertThat(law.ranEmpty(400 * MS, 8, 0, 199 * MS, 62.5 * MS)).isEqualTo(8);
+    assertThat(law.ranEmpty(250 * MS, 4, 0, 125 * MS, 62.5 * MS)).isEqualTo(4);
+    assertThat(law.ranEmpty(500 * MS, 8, 0, 249 * MS, 62.5 * MS)).isEqualTo(8);
   }
 
   @Test
@@ -96,6 +110,87 @@ final class AdaptivePermitsEdgesTest {
     begin();
     assertThat(empty(50 * MS, 4, TEN_FREE)).isEqualTo(10);
     assertThat(empty(150 * MS, 44, TEN_FREE)).isEqualTo(20);
+  }
+
+  @Test
+  void growth_isJudgedByPermitsThatCameRoundFourTimes_inFiftyMilliseconds() {
+    begin();
+    assertThat(empty(50 * MS, 4, TEN_FREE)).isEqualTo(10);
+    assertThat(empty(100 * MS, 43, TEN_FREE)).isEqualTo(10);
+    assertThat(empty(100 * MS, 44, TEN_FREE)).isEqualTo(20);
+  }
+
+  /** To 20 permits, at 400 messages a second, which is what it takes to pay: 582 a second. */
+  private void grownToTwenty() {
+    begin();
+    assertThat(empty(50 * MS, 4, TEN_FREE)).isEqualTo(10);
+    assertThat(empty(150 * MS, 44, TEN_FREE)).isEqualTo(20);
+  }
+
+  @Test
+  void growth_thatBroughtLessThanHalfOfWhatItCould_isNotFollowed() {
+    grownToTwenty();
+    assertThat(empty(400 * MS, 44 + 140, TEN_FREE)).isEqualTo(20);
+  }
+
+  @Test
+  void growth_thatBroughtHalfOfWhatItCould_isFollowed() {
+    grownToTwenty();
+    assertThat(empty(400 * MS, 44 + 150, TEN_FREE)).isEqualTo(40);
+  }
+
+  /** Leaves 1.4 s behind in which nothing more came than before the growth at 150 ms. */
+  private void didNotPay() {
+    grownToTwenty();
+    for (int i = 1; i <= 5; i++) {
+      assertThat(empty((150 + 250L * i) * MS, 44 + 100L * i, TEN_FREE)).isEqualTo(20);
+    }
+  }
+
+  @Test
+  void growth_thatDidNotPay_isTakenBackAfterASecondAndAHalf() {
+    didNotPay();
+    assertThat(empty(1_650 * MS, 644, TEN_FREE)).isEqualTo(10);
+  }
+
+  @Test
+  void growth_thatDidNotPay_isNotTakenBackBefore() {
+    didNotPay();
+    assertThat(empty(1_650 * MS - 1, 644, TEN_FREE)).isEqualTo(20);
+  }
+
+  @Test
+  void growth_thatDidNotPay_isTriedAgainAfterHalfAMinute() {
+    didNotPay();
+    long millis = 1_650;
+    long taken = 644;
+    while (millis < 31_650) {
+      assertThat(empty(millis * MS, taken, TEN_FREE)).isEqualTo(10);
+      millis += 250;
+      taken += 100;
+    }
+    assertThat(empty(millis * MS, taken, TEN_FREE)).isEqualTo(20);
+  }
+
+  @Test
+  void growth_thatDidNotPay_isTriedAgainOnceTheRateIsLessThanHalf() {
+    didNotPay();
+    empty(1_650 * MS, 644, TEN_FREE);
+    assertThat(empty(1_900 * MS, 644 + 50, TEN_FREE)).isEqualTo(10); // just half
+    assertThat(empty(2_150 * MS, 694 + 50, TEN_FREE)).isEqualTo(10);
+    assertThat(empty(2_400 * MS, 744 + 49, TEN_FREE)).isEqualTo(10); // in the middle of that time
+    assertThat(empty(2_650 * MS, 793 + 49, TEN_FREE)).isEqualTo(20);
+  }
+
+  @Test
+  void growth_isHeldToWhatHandlersWereBusy_sinceTheChangeBefore() {
+    var far = new AdaptivePermits(PermitPolicy.adaptive(), 4);
+    int unused = far.ranEmpty(0, 0, 0, 0, 0);
+    assertThat(far.ranEmpty(50 * MS, 8, 0, 8 * MS, MS)).isEqualTo(16);
+    assertThat(far.ranEmpty(150 * MS, 88, 0, 88 * MS, MS)).isEqualTo(32);
+    assertThat(far.ranEmpty(250 * MS, 248, 0, 248 * MS, MS)).isEqualTo(64);
+
+    assertThat(far.ranEmpty(350 * MS, 448, 0, 448 * MS, MS)).isEqualTo(64);
   }
 
   /** Four workers at 1 ms, where each number of permits brings as much as it can from afar. */

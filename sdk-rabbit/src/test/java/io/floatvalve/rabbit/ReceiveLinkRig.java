@@ -23,11 +23,16 @@ final class ReceiveLinkRig implements AutoCloseable, ReceiveLink.Listener {
   }
 
   ReceiveLink open(String queue, int slots, long maxBytes, ConsumeSettings settings) {
+    return open(queue, slots, maxBytes, settings, Ordering.TOTAL);
+  }
+
+  ReceiveLink open(
+      String queue, int slots, long maxBytes, ConsumeSettings settings, Ordering ordering) {
     return broker.openReceive(
         new ReceiveRequest(
             List.of(Address.queue(queue)),
             null,
-            Ordering.TOTAL,
+            ordering,
             slots,
             4,
             10_000,

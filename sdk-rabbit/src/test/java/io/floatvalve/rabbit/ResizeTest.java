@@ -4,6 +4,7 @@ import static io.floatvalve.rabbit.ConsumeRig.LIMIT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.floatvalve.model.Ordering;
 import io.floatvalve.rabbit.RabbitBroker.ConsumeSettings;
 import io.floatvalve.rabbit.RabbitBroker.Topology;
 import io.floatvalve.spi.ReceiveLink;
@@ -16,6 +17,7 @@ import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -149,6 +151,64 @@ class ResizeTest {
               return link.observe().window() == 10;
             });
     link.close(LIMIT);
+  }
+
+  /** What came by the consumer that stays would come again at once. */
+  @ParameterizedTest
+  @ValueSource(strings = {"classic", "quorum"})
+  void shrinking_givesBackWhatCameByTheConsumerThatGoes_andNothingElse(String type)
+      throws Exception {
+    String queue = rig.queue(type);
+    rig.publish(queue, 0, 49);
+    ReceiveLink link = unordered(queue);
+    link.window(40, 0);
+    await().atMost(LIMIT).until(() -> link.waiting() == 49); // the queue is empty
+    AtomicInteger back = new AtomicInteger(link.giveBackWaiting(0));
+    assertThat(back).hasValue(0);
+
+    link.window(2, 0);
+
+    await()
+        .atMost(LIMIT)
+        .until(
+            () -> {
+              back.addAndGet(link.giveBackWaiting(0));
+              // 2, one for the handler, an acknowledgement; and up to 8 that were to show that the
+              // new one is served, came by the old one again, and are counted by a quorum queue
+              return link.waiting() <= 12 && rig.consumers(queue) == 1;
+            });
+    int kept = link.waiting();
+    await().atMost(LIMIT).until(() -> rig.ready(queue) == 49 - kept);
+    assertThat(back).hasValueGreaterThanOrEqualTo(49 - kept);
+    assertThat(link.giveBackWaiting(0)).isZero();
+    assertThat(link.waiting()).isEqualTo(kept);
+    link.close(LIMIT);
+  }
+
+  /** A quorum queue counts it as a failure, and may have a limit of few. */
+  @Test
+  void whatCameBackBefore_isNotGivenBack_whereThatCounts() throws Exception {
+    String queue = rig.queue("quorum", Map.of("x-delivery-limit", 2));
+    rig.publish(queue, 0, 49);
+    ReceiveLink first = unordered(queue);
+    first.window(40, 0);
+    await().atMost(LIMIT).until(() -> first.waiting() == 49);
+    first.close(LIMIT); // all go back, and are counted
+    ReceiveLink link = unordered(queue);
+    link.window(40, 0);
+    await().atMost(LIMIT).until(() -> link.waiting() == 49);
+    rig.publish(queue, 49, 100);
+
+    link.window(2, 0);
+    await().atMost(LIMIT).until(() -> link.waiting() == 53);
+
+    assertThat(link.giveBackWaiting(0)).isZero();
+    assertThat(link.waiting()).isEqualTo(53);
+    link.close(LIMIT);
+  }
+
+  private ReceiveLink unordered(String queue) {
+    return links.open(queue, 1, 1L << 30, ConsumeSettings.defaults(), Ordering.NONE);
   }
 
   /** A queue that serves one consumer alone, and nobody told us. */
