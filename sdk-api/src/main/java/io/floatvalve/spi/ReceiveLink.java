@@ -117,8 +117,8 @@ public interface ReceiveLink {
    * <p>May wait for client locks, not for the broker. Only called if {@link Traits#givesBack}. Part
    * of a batch of which some were taken is kept.
    *
-   * @param keep how many to keep, at least 0; a link may keep more, of what would come again at once
-   *     or counts as a failure, and is asked again 50 to 100 ms later
+   * @param keep how many to keep, at least 0; a link may keep more, of what would come again at
+   *     once or counts as a failure, and is asked again 50 to 100 ms later
    * @return how many were given back
    */
   int giveBackWaiting(int keep);

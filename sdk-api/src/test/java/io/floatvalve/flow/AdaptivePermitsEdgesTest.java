@@ -120,6 +120,14 @@ final class AdaptivePermitsEdgesTest {
     assertThat(empty(100 * MS, 44, TEN_FREE)).isEqualTo(20);
   }
 
+  @Test
+  void growth_isJudgedAfterAQuarterOfASecond_whateverCameRound() {
+    begin();
+    assertThat(empty(50 * MS, 4, TEN_FREE)).isEqualTo(10);
+    assertThat(empty(300 * MS - 1, 43, TEN_FREE)).isEqualTo(10);
+    assertThat(empty(300 * MS, 43, TEN_FREE)).isEqualTo(20);
+  }
+
   /** To 20 permits, at 400 messages a second, which is what it takes to pay: 582 a second. */
   private void grownToTwenty() {
     begin();
@@ -190,7 +198,7 @@ final class AdaptivePermitsEdgesTest {
     assertThat(far.ranEmpty(150 * MS, 88, 0, 88 * MS, MS)).isEqualTo(32);
     assertThat(far.ranEmpty(250 * MS, 248, 0, 248 * MS, MS)).isEqualTo(64);
 
-    assertThat(far.ranEmpty(350 * MS, 448, 0, 448 * MS, MS)).isEqualTo(64);
+    assertThat(far.ranEmpty(500 * MS, 748, 0, 748 * MS, MS)).isEqualTo(64);
   }
 
   /** Four workers at 1 ms, where each number of permits brings as much as it can from afar. */
