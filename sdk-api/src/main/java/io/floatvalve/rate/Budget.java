@@ -296,8 +296,12 @@ final class Budget {
     waits++;
   }
 
+  /** Whether nothing would be different without it: nobody waits, and nothing counts any more. */
   boolean isIdle(long now) {
-    return waiting.isEmpty() && now - lastNanos > 2 * SECOND_NANOS;
+    return waiting.isEmpty()
+        && now - lastNanos > 2 * SECOND_NANOS
+        && (costGuard == null || costGuard.sum(now) == 0)
+        && (byteGuard == null || byteGuard.sum(now) == 0);
   }
 
   /** Returns how many messages may pass in half a second, at most. */

@@ -310,22 +310,22 @@ public final class Pacer {
   // -------------------------------------------------------------------------------------- places
 
   private Gate.Way way(Gate gate, Address address, int partition) {
+    Gate.Way last = gate.last;
+    if (gate.waysOf == version && last != null && last.leadsTo(address, partition)) {
+      return last;
+    }
+    forgetIdle(); // first: the gate may know some of those
     if (gate.waysOf != version) {
       gate.ways.clear();
-      gate.last = null;
       gate.waysOf = version;
     }
-    Gate.Way last = gate.last;
-    if (last == null || !last.leadsTo(address, partition)) {
-      last = find(gate, address, partition);
-      gate.last = last;
-    }
+    last = find(gate, address, partition);
+    gate.last = last;
     return last;
   }
 
   private Gate.Way find(Gate gate, Address address, int partition) {
     int index = partition + 1;
-    forgetIdle();
     Gate.Way[] known = gate.ways.get(address);
     if (known == null || index >= known.length) {
       known = known == null ? new Gate.Way[index + 1] : Arrays.copyOf(known, index + 1);
