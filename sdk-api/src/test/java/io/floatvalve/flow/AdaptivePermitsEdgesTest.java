@@ -190,26 +190,27 @@ final class AdaptivePermitsEdgesTest {
     assertThat(empty(2_650 * MS, 793 + 49, TEN_FREE)).isEqualTo(20);
   }
 
-  @Test
-  void growth_isHeldToWhatHandlersWereBusy_sinceTheChangeBefore() {
+  /** Four workers at 1 ms, where each number of permits brings as much as it can from afar. */
+  private static AdaptivePermits grownFarAway() {
     var far = new AdaptivePermits(PermitPolicy.adaptive(), 4);
     int unused = far.ranEmpty(0, 0, 0, 0, 0);
     assertThat(far.ranEmpty(50 * MS, 8, 0, 8 * MS, MS)).isEqualTo(16);
     assertThat(far.ranEmpty(150 * MS, 88, 0, 88 * MS, MS)).isEqualTo(32);
     assertThat(far.ranEmpty(250 * MS, 248, 0, 248 * MS, MS)).isEqualTo(64);
+    return far;
+  }
+
+  @Test
+  void growth_isHeldToWhatHandlersWereBusy_sinceTheChangeBefore() {
+    AdaptivePermits far = grownFarAway();
 
     assertThat(far.ranEmpty(500 * MS, 748, 0, 748 * MS, MS)).isEqualTo(64);
   }
 
-  /** Four workers at 1 ms, where each number of permits brings as much as it can from afar. */
   @Test
   void growth_isAskedForNoMoreThanBusyHandlersCouldBring() {
-    var far = new AdaptivePermits(PermitPolicy.adaptive(), 4);
-    int unused = far.ranEmpty(0, 0, 0, 0, 0);
+    AdaptivePermits far = grownFarAway();
 
-    assertThat(far.ranEmpty(50 * MS, 8, 0, 8 * MS, MS)).isEqualTo(16);
-    assertThat(far.ranEmpty(150 * MS, 88, 0, 88 * MS, MS)).isEqualTo(32);
-    assertThat(far.ranEmpty(250 * MS, 248, 0, 248 * MS, MS)).isEqualTo(64);
     assertThat(far.ranEmpty(350 * MS, 518, 0, 518 * MS, MS)).isEqualTo(128);
     // From 68 % busy to 92 %, where twice the permits could have meant twice the rate.
     assertThat(far.ranEmpty(700 * MS, 1_813, 0, 1_813 * MS, MS)).isEqualTo(256);

@@ -777,28 +777,38 @@ final class PacerEdgesTest {
     assertThat(topic(pacer).messages()).isEqualTo(1);
   }
 
-  // ------------------------------------------------------------------------------- asking ahead
-
   @Test
-  void ahead_isHalfASecondOfTheQuotaForConsuming() {
-    QuotaPolicy rules =
-        QuotaPolicy.none()
-            .withConsume(Scope.TOPIC, Quota.messagesPerSecond(1_000).withBytesPerSecond(50_000));
-    Gate gate = pacer(rules).gate();
+  void forgottenPlace_isForgottenByTheGateThatAsksForIt() {
+    Pacer pacer = pacer(bytes(1_000));
+    Gate gate = pacer.gate();
+    fill(gate, 1_000);
+    Address first = Address.topic("t0");
 
-    assertThat(gate.messagesAhead(TOPIC)).isEqualTo(500);
-    assertThat(gate.bytesAhead(TOPIC)).isEqualTo(25_000);
+    assertThat(gate.take(Kind.PUBLISH, first, ANY, 1, 1_000, START + 3 * SECOND)).isZero();
+
+    assertThat(gate.take(Kind.PUBLISH, first, ANY, 1, 1_000, START + 3 * SECOND)).isPositive();
   }
 
   @Test
-  void ahead_isAtLeastOne() {
-    QuotaPolicy rules =
-        QuotaPolicy.none()
-            .withConsume(Scope.TOPIC, Quota.messagesPerSecond(1).withBytesPerSecond(1));
-    Gate gate = pacer(rules).gate();
+  void placeWithLessThanOneInTwoSeconds_isNotForgottenBeforeThat() {
+    Pacer pacer = pacer(messages(1).withShare(0.25));
+    fill(pacer.gate(), 1_000);
+    assertThat(publish(pacer.gate(), OTHER, 2 * SECOND + 1)).isZero();
 
-    assertThat(gate.messagesAhead(TOPIC)).isEqualTo(1);
-    assertThat(gate.bytesAhead(TOPIC)).isEqualTo(1);
+    assertThat(publish(pacer.gate(), Address.topic("t0"), 2 * SECOND + 1)).isPositive();
+  }
+
+  // ------------------------------------------------------------------------------- asking ahead
+
+  @ParameterizedTest
+  @CsvSource({"1000, 50000, 500, 25000", "1, 1, 1, 1"})
+  void ahead_isHalfASecondOfTheQuotaForConsuming_andAtLeastOne(
+      long messages, long bytes, int messagesAhead, long bytesAhead) {
+    Quota quota = Quota.messagesPerSecond(messages).withBytesPerSecond(bytes);
+    Gate gate = pacer(QuotaPolicy.none().withConsume(Scope.TOPIC, quota)).gate();
+
+    assertThat(gate.messagesAhead(TOPIC)).isEqualTo(messagesAhead);
+    assertThat(gate.bytesAhead(TOPIC)).isEqualTo(bytesAhead);
   }
 
   @Test
@@ -851,31 +861,6 @@ final class PacerEdgesTest {
   }
 
   // ------------------------------------------------------------------------------ other threads
-
-  @Test
-  void forgottenPlace_isForgottenByTheGateThatAsksForIt() {
-    Pacer pacer = pacer(bytes(1_000));
-    Gate gate = pacer.gate();
-    for (int i = 0; i < 1_000; i++) {
-      assertThat(gate.take(Kind.PUBLISH, Address.topic("t" + i), ANY, 1, 1, START)).isZero();
-    }
-    Address first = Address.topic("t0");
-
-    assertThat(gate.take(Kind.PUBLISH, first, ANY, 1, 1_000, START + 3 * SECOND)).isZero();
-
-    assertThat(gate.take(Kind.PUBLISH, first, ANY, 1, 1_000, START + 3 * SECOND)).isPositive();
-  }
-
-  @Test
-  void placeWithLessThanOneInTwoSeconds_isNotForgottenBeforeThat() {
-    Pacer pacer = pacer(messages(1).withShare(0.25));
-    for (int i = 0; i < 1_000; i++) {
-      assertThat(publish(pacer.gate(), Address.topic("t" + i), 0)).isZero();
-    }
-    assertThat(publish(pacer.gate(), OTHER, 2 * SECOND + 1)).isZero();
-
-    assertThat(publish(pacer.gate(), Address.topic("t0"), 2 * SECOND + 1)).isPositive();
-  }
 
   private static Stream<Arguments> calls() {
     return Stream.of(

@@ -376,8 +376,8 @@ final class RabbitReceiveLink implements ReceiveLink, AckWriter.Teller {
       while (!waiting.isEmpty()) {
         Taken next = waiting.poll();
         if (kept.size() < keep
-            || (!stopped && next.deliveryCount() > 1)
-            || (!stopped && feeds.isRefilled(next.source()) && --few < 0)) {
+            || (!stopped
+                && (next.deliveryCount() > 1 || (feeds.isRefilled(next.source()) && --few < 0)))) {
           kept.add(next);
         } else {
           waitingBytes -= next.size();
